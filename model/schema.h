@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+
+#include "model/config.pb.h"
+#include "model/result.h"
+
+// Reads the annotations of config.proto once, at start, and serves them as a tree of menus. A contradiction in
+// the annotations (a default outside of its range, two fields with one word) is found by a unit test.
+namespace headgate::schema {
+
+struct Menu;
+
+/// The numbers that a setting accepts.
+struct Range {
+  struct Span {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+  };
+  std::vector<Span> spans;
+  std::uint32_t step = 1;  ///< 2: even numbers only
+
+  [[nodiscard]] bool contains(std::uint32_t number) const;
+  /// As error sentences print it: "1-48", "even numbers 2-32768", "0 or 5-65534".
+  [[nodiscard]] std::string text() const;
+};
+
+/// One word of a menu: a setting, or the way into a sub-menu.
+struct Entry {
+  std::string word;
+  std::vector<std::string> aliases;
+  config::Kind kind = config::AUTOMATIC;  ///< never AUTOMATIC in the finished tree
+  Range range;                            ///< of numbers, or of the length of a text
+  std::string help;
+  std::string label;
+  std::string unit;
+  config::Level level = config::ADMIN;
+  const google::protobuf::FieldDescriptor* field = nullptr;
+  const Menu* menu = nullptr;        ///< MENU only
+  std::vector<Entry> arguments;      ///< TUPLE only
+  bool trailing = false;             ///< an argument that may be left out
+
+  /// The words that may be typed for it: one, or two for STATE, POWER, MEMBERS and repeated TUPLE.
+  [[nodiscard]] std::vector<std::string> words() const;
+  [[nodiscard]] bool keyed() const { return kind == config::MENU && field->is_repeated(); }
+};
+
+struct Menu {
+  std::string path;    ///< of words from the root, without keys: "/cfg/slb/virt/service"
+  std::string title;   ///< with {} and {parent}
+  std::string object;  ///< "real server"
+  const google::protobuf::Descriptor* message = nullptr;
+  const Menu* parent = nullptr;
+  const Entry* key = nullptr;  ///< null when there is just one
+  std::vector<std::string> alias_paths;
+  std::vector<Entry> entries;  ///< in the order of the file; the key is not among them
+
+  [[nodiscard]] const Entry* find(std::string_view exact_word) const;
+};
+
+/// The menu of /cfg. Built on first use, lives as long as the program.
+[[nodiscard]] const Menu& root();
+
+/// The canonical text of one argument ("ena", "1-48" checked, "10.0.0.1"), or a sentence that names the setting,
+/// the value and what is allowed. `what` names the setting: "weight of real server 1".
+[[nodiscard]] Result<std::string> check(const Entry& entry, std::string_view argument, std::string_view what);
+
+/// All texts a choice, flag or well-known port accepts, for completion; empty for free values.
+[[nodiscard]] std::vector<std::string> candidates(const Entry& entry);
+
+}  // namespace headgate::schema
