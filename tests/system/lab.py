@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab: raises and removes clients, switch and servers in network namespaces of this machine.
+
+    lab.py up BUILD     leaves it running, configured, for whoever wants to play
+    lab.py down         removes all of it, also what a killed run left
+"""
+
+import contextlib
+import os
+import signal
+import sys
+
+import host
+import network
+import processes
+import servers
+from host import LabError, Lock
+from switch import FILE_PREFIX, HUGEPAGES, RUN, Switch
+
+HINT = """
+The lab is up: client 10.10.1.10, VIP {vip} (http 80, ftp 21), servers 10.10.2.11 to .13.
+  the CLI:         {cli} --run-dir {run}
+  as the client:   nsenter --net=/run/netns/hg-client curl http://{vip}/
+  a server's side: nsenter --net=/run/netns/hg-s1 ss -tn
+  logs:            {root}/*.log, {root}/s1/access.log
+  its end:         ./run lab down
+"""
+
+
+class Interrupted(BaseException):
+    """SIGTERM or SIGINT, as an exception, so that every `finally` runs. Not an Exception: nobody swallows it."""
+
+
+def _interrupt(number, _frame):
+    for again in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(again, signal.SIG_IGN)  # the clean-up is not to be interrupted
+    raise Interrupted(signal.Signals(number).name)
+
+
+def interruptible():
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+
+
+def state_of_lab():
+    """"none", "busy" (its runner lives), "kept" (`lab up`), or "stale" (its runner was killed)."""
+    if not host.ROOT.exists():
+        return "none"
+    state = host.read_state()
+    if state.get("kept"):
+        return "kept"
+    owner = state.get("owner")
+    return "busy" if owner and host.start_time(owner[0]) == owner[1] else "stale"
+
+
+def claim():
+    """Makes sure that there is no lab, removing a stale one, and marks a new one as this process's."""
+    found = state_of_lab()
+    if found in ("kept", "busy"):
+        raise LabError("the lab is up already; `./run lab down` removes it")
+    if found == "stale":
+        print("removing what a killed run left in the lab")
+        remove()
+    host.ROOT.mkdir(mode=0o755)
+    nr = host.NR_HUGEPAGES
+    host.write_state({"owner": [os.getpid(), host.start_time(os.getpid())], "namespaces": network.ALL,
+                      "hugepages": int(nr.read_text()) if nr.exists() else None})
+
+
+def note_namespaces(names):
+    """Records further namespaces that remove() must remove."""
+    state = host.read_state()
+    state["namespaces"] = sorted({*state["namespaces"], *names})
+    host.write_state(state)
+
+
+def raise_switch(build):
+    """Network, servers, and the two programs, not yet configured."""
+    network.build()
+    servers.start_all()
+    switch = Switch(build)
+    switch.start(no_huge=not host.take_hugepages(HUGEPAGES))
+    return switch
+
+
+def remove():
+    """Removes everything, whatever state it is in; can be repeated."""
+    state = host.read_state()
+    processes.stop_all(first=["supervisor"])
+    network.remove(state.get("namespaces", network.ALL))
+    host.give_hugepages_back(state.get("hugepages"), FILE_PREFIX)
+    host.remove_netns_mount()
+    host.remove_root()
+
+
+@contextlib.contextmanager
+def running(build, configured=True):
+    """A lab for the time of a `with`: gone afterwards, however that ends."""
+    with Lock():
+        claim()
+        try:
+            switch = raise_switch(build)
+            if configured:
+                switch.configure()
+                switch.wait_all_up()
+            yield switch
+        finally:
+            remove()
+
+
+def up(build):
+    with Lock():
+        claim()
+        try:
+            print("raising namespaces, servers and the switch ...", flush=True)
+            switch = raise_switch(build)
+            switch.configure()
+            switch.wait_all_up()
+            host.write_state({**host.read_state(), "kept": True})
+        except BaseException:
+            remove()
+            raise
+    print(HINT.format(vip=network.VIP, cli=switch.cli_program, run=RUN, root=host.ROOT))
+    print("lab up: done")
+
+
+def down():
+    with Lock():
+        if state_of_lab() == "none":
+            print("lab down: there was no lab")
+            return
+        remove()
+    print("lab down: everything removed")
+
+
+def guarded(action, name):
+    """Runs an entry point: one closing line when it fails, and the exit status."""
+    interruptible()
+    try:
+        action()
+        return 0
+    except LabError as error:
+        print(f"{name} failed: {error}")
+    except Interrupted as signal_name:
+        print(f"{name} was interrupted by {signal_name}; the lab is removed")
+    return 1
+
+
+if __name__ == "__main__":
+    actions = {"up": lambda: up(sys.argv[2]), "down": down}
+    sys.exit(guarded(actions[sys.argv[1]], f"lab {sys.argv[1]}"))
