@@ -16,7 +16,8 @@ std::string frame(const google::protobuf::MessageLite& message) {
 Result<std::size_t> frame_length(std::string_view header) {
   std::size_t length = 0;
   for (std::size_t i = 0; i < kFrameHeader; ++i) length = length << 8 | static_cast<unsigned char>(header[i]);
-  if (length > kMaxFrame) return Error{fmt::format("message of {} bytes refused: at most {} are allowed", length, kMaxFrame)};
+  if (length > kMaxFrame)
+    return Error{fmt::format("message of {} bytes refused: at most {} are allowed", length, kMaxFrame)};
   return length;
 }
 

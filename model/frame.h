@@ -27,7 +27,8 @@ constexpr std::size_t kMaxFrame = std::size_t{64} << 20;
 class FrameReader {
  public:
   void append(std::string_view bytes) { pending_.append(bytes); }
-  /// The next whole body; nothing while it is incomplete; an error when the stream can't be followed any more.
+  /// The next whole body; nothing while it is incomplete; an error when the stream can't be followed any
+  /// more.
   [[nodiscard]] Result<std::optional<std::string>> next();
 
  private:

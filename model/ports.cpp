@@ -14,15 +14,18 @@ struct WellKnown {
 
 // The first name of a port is the one that is printed.
 constexpr std::array kWellKnown = {
-    WellKnown{"ftp-data", 20}, WellKnown{"ftp", 21},      WellKnown{"ssh", 22},       WellKnown{"telnet", 23},
-    WellKnown{"smtp", 25},     WellKnown{"time", 37},     WellKnown{"name", 42},      WellKnown{"whois", 43},
-    WellKnown{"dns", 53},      WellKnown{"domain", 53},   WellKnown{"tftp", 69},      WellKnown{"gopher", 70},
-    WellKnown{"finger", 79},   WellKnown{"http", 80},     WellKnown{"pop2", 109},     WellKnown{"pop3", 110},
-    WellKnown{"sunrpc", 111},  WellKnown{"nntp", 119},    WellKnown{"ntp", 123},      WellKnown{"imap", 143},
-    WellKnown{"news", 144},    WellKnown{"snmp", 161},    WellKnown{"snmptrap", 162}, WellKnown{"bgp", 179},
-    WellKnown{"irc", 194},     WellKnown{"imap3", 220},   WellKnown{"ldap", 389},     WellKnown{"https", 443},
-    WellKnown{"rip", 520},     WellKnown{"rtsp", 554},    WellKnown{"radius", 1812},  WellKnown{"radius-acct", 1813},
-    WellKnown{"hsrp", 1985},   WellKnown{"sip", 5060},
+    WellKnown{"ftp-data", 20}, WellKnown{"ftp", 21},           WellKnown{"ssh", 22},
+    WellKnown{"telnet", 23},   WellKnown{"smtp", 25},          WellKnown{"time", 37},
+    WellKnown{"name", 42},     WellKnown{"whois", 43},         WellKnown{"dns", 53},
+    WellKnown{"domain", 53},   WellKnown{"tftp", 69},          WellKnown{"gopher", 70},
+    WellKnown{"finger", 79},   WellKnown{"http", 80},          WellKnown{"pop2", 109},
+    WellKnown{"pop3", 110},    WellKnown{"sunrpc", 111},       WellKnown{"nntp", 119},
+    WellKnown{"ntp", 123},     WellKnown{"imap", 143},         WellKnown{"news", 144},
+    WellKnown{"snmp", 161},    WellKnown{"snmptrap", 162},     WellKnown{"bgp", 179},
+    WellKnown{"irc", 194},     WellKnown{"imap3", 220},        WellKnown{"ldap", 389},
+    WellKnown{"https", 443},   WellKnown{"rip", 520},          WellKnown{"rtsp", 554},
+    WellKnown{"radius", 1812}, WellKnown{"radius-acct", 1813}, WellKnown{"hsrp", 1985},
+    WellKnown{"sip", 5060},
 };
 
 }  // namespace

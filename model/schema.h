@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +11,8 @@
 #include "model/config.pb.h"
 #include "model/result.h"
 
-// Reads the annotations of config.proto once, at start, and serves them as a tree of menus. A contradiction in
-// the annotations (a default outside of its range, two fields with one word) is found by a unit test.
+// Reads the annotations of config.proto once, at start, and serves them as a tree of menus. A contradiction
+// in the annotations (a default outside of its range, two fields with one word) is found by a unit test.
 namespace headgate::schema {
 
 struct Menu;
@@ -42,13 +42,35 @@ struct Entry {
   std::string unit;
   config::Level level = config::ADMIN;
   const google::protobuf::FieldDescriptor* field = nullptr;
-  const Menu* menu = nullptr;        ///< MENU only
-  std::vector<Entry> arguments;      ///< TUPLE only
-  bool trailing = false;             ///< an argument that may be left out
+  const Menu* menu = nullptr;    ///< MENU only
+  std::vector<Entry> arguments;  ///< TUPLE only
+  bool trailing = false;         ///< an argument that may be left out
 
   /// The words that may be typed for it: one, or two for STATE, POWER, MEMBERS and repeated TUPLE.
   [[nodiscard]] std::vector<std::string> words() const;
   [[nodiscard]] bool keyed() const { return kind == config::MENU && field->is_repeated(); }
+};
+
+/// What a typed word does with its entry.
+enum class Verb {
+  enter,   ///< go into the menu
+  set,     ///< followed by the value
+  on,      ///< ena or on
+  off,     ///< dis or off
+  add,     ///< followed by a list member
+  remove,  ///< followed by a list member
+  erase,   ///< del: the object whose menu this is; no entry
+};
+
+/// One word that may be typed in a menu.
+struct Command {
+  std::string word;
+  Verb verb = Verb::set;
+  const Entry* entry = nullptr;  ///< null for `erase` only
+  bool alias = false;            ///< another spelling: matched, but not listed
+
+  /// Two spellings of one command are the same command.
+  [[nodiscard]] bool same(const Command& other) const { return verb == other.verb && entry == other.entry; }
 };
 
 struct Menu {
@@ -61,15 +83,29 @@ struct Menu {
   std::vector<std::string> alias_paths;
   std::vector<Entry> entries;  ///< in the order of the file; the key is not among them
 
+  std::vector<Command> commands;  ///< in the order of the entries; `del` after them, aliases last
+
   [[nodiscard]] const Entry* find(std::string_view exact_word) const;
+  /// The command of an exact word or a unique prefix; else a sentence that quotes the word.
+  [[nodiscard]] Result<Command> match(std::string_view word) const;
 };
 
 /// The menu of /cfg. Built on first use, lives as long as the program.
 [[nodiscard]] const Menu& root();
 
-/// The canonical text of one argument ("ena", "1-48" checked, "10.0.0.1"), or a sentence that names the setting,
-/// the value and what is allowed. `what` names the setting: "weight of real server 1".
+/// The canonical text of one argument ("ena", "1-48" checked, "10.0.0.1"), or a sentence that names the
+/// setting, the value and what is allowed. `what` names the setting: "weight of real server 1".
 [[nodiscard]] Result<std::string> check(const Entry& entry, std::string_view argument, std::string_view what);
+
+/// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 address".
+[[nodiscard]] std::string allowed(const Entry& entry);
+
+/// What an error sentence calls a menu: "real server 1", "service http of virtual server 1", "Layer 4
+/// Advanced". `keys` are those of the keyed menus on the way, outermost first.
+[[nodiscard]] std::string name_of(const Menu& menu, const std::vector<std::string>& keys);
+
+/// The menus from the root to this one, without the root.
+[[nodiscard]] std::vector<const Menu*> way_to(const Menu& menu);
 
 /// All texts a choice, flag or well-known port accepts, for completion; empty for free values.
 [[nodiscard]] std::vector<std::string> candidates(const Entry& entry);

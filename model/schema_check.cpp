@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "model/ip.h"
+#include "model/line.h"
+#include "model/ports.h"
+#include "model/schema.h"
+
+namespace headgate::schema {
+namespace {
+
+/// A decimal number as people write it: digits only, no leading zero, within 32 bits.
+std::optional<std::uint32_t> decimal(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool leading_zero = text.size() > 1 && text.front() == '0';
+  if (error != std::errc{} || end != text.data() + text.size() || leading_zero) return std::nullopt;
+  return value;
+}
+
+Error refused(const Entry& entry, std::string_view argument, std::string_view what) {
+  const std::string shown = argument.empty() ? std::string("an empty value") : line::shown(argument);
+  return {fmt::format("{}: {} is not allowed, allowed is {}", what, shown, allowed(entry))};
+}
+
+std::optional<std::string> number(const Entry& entry, std::string_view argument) {
+  const auto value = decimal(argument);
+  if (!value || !entry.range.contains(*value)) return std::nullopt;
+  return std::to_string(*value);
+}
+
+std::optional<std::string> service(const Entry& entry, std::string_view argument) {
+  const auto named = port_of(argument);
+  const auto value = named ? std::optional<std::uint32_t>(*named) : decimal(argument);
+  if (!value || *value > 65535 || !entry.range.contains(*value)) return std::nullopt;
+  return port_text(static_cast<std::uint16_t>(*value));
+}
+
+std::optional<std::string> address(std::string_view argument, config::Kind kind) {
+  const auto parsed = Ipv4::parse(argument);
+  if (!parsed || (kind == config::MASK && !prefix_length(*parsed))) return std::nullopt;
+  return parsed->text();
+}
+
+/// The one keyword that is the argument or starts with it.
+std::optional<std::string> keyword(const Entry& entry, std::string_view argument) {
+  std::optional<std::string> found;
+  for (const auto& word : candidates(entry)) {
+    if (word == argument) return word;
+    if (argument.empty() || !word.starts_with(argument)) continue;
+    if (found) return std::nullopt;
+    found = word;
+  }
+  return found;
+}
+
+/// "e", "en", "ena", "enable" and what lies between; likewise for dis, on and off.
+std::optional<std::string> flag(const Entry& entry, std::string_view argument) {
+  if (argument.empty()) return std::nullopt;
+  if (entry.kind == config::POWER) return keyword(entry, argument);
+  if (std::string_view("enable").starts_with(argument)) return "ena";
+  if (std::string_view("disable").starts_with(argument)) return "dis";
+  return std::nullopt;
+}
+
+Result<std::string> text(const Entry& entry, std::string_view argument, std::string_view what) {
+  const bool printable = std::ranges::all_of(argument, [](char c) { return c >= ' ' && c <= '~'; });
+  if (!printable) return Error{fmt::format("{}: only printable ASCII characters are allowed", what)};
+  if (entry.kind == config::WORD && argument.find(' ') != std::string_view::npos)
+    return Error{fmt::format("{}: blanks are not allowed", what)};
+  if (!entry.range.contains(static_cast<std::uint32_t>(argument.size())))
+    return Error{fmt::format("{}: {} characters are not allowed, allowed are {}", what, argument.size(),
+                             entry.range.text())};
+  return std::string(argument);
+}
+
+std::optional<std::string> canonical(const Entry& entry, std::string_view argument) {
+  switch (entry.kind) {
+    case config::NUMBER:
+    case config::MEMBERS:
+      return number(entry, argument);
+    case config::SERVICE:
+      return service(entry, argument);
+    case config::ADDRESS:
+    case config::MASK:
+      return address(argument, entry.kind);
+    case config::FLAG:
+    case config::STATE:
+    case config::POWER:
+      return flag(entry, argument);
+    case config::CHOICE:
+      return keyword(entry, argument);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool Range::contains(std::uint32_t number) const {
+  if (number % step != 0) return false;
+  return std::ranges::any_of(spans, [&](Span span) { return span.low <= number && number <= span.high; });
+}
+
+std::string Range::text() const {
+  std::vector<std::string> parts;
+  for (const Span span : spans)
+    parts.push_back(span.low == span.high ? std::to_string(span.low)
+                                          : fmt::format("{}-{}", span.low, span.high));
+  return (step == 2 ? "even numbers " : "") + line::join(parts, " or ");
+}
+
+std::string allowed(const Entry& entry) {
+  switch (entry.kind) {
+    case config::ADDRESS:
+      return "an IPv4 address";
+    case config::MASK:
+      return "a subnet mask";
+    case config::FLAG:
+    case config::STATE:
+      return "ena or dis";
+    case config::POWER:
+      return "on or off";
+    case config::CHOICE:
+      return line::join(candidates(entry), ", ");
+    case config::SERVICE:
+      return entry.range.text() + " or a name such as http";
+    case config::TEXT:
+    case config::WORD:
+      return entry.range.text() + " characters";
+    default:
+      return entry.range.text();
+  }
+}
+
+Result<std::string> check(const Entry& entry, std::string_view argument, std::string_view what) {
+  if (entry.kind == config::TEXT || entry.kind == config::WORD) return text(entry, argument, what);
+  auto value = canonical(entry, argument);
+  return value ? Result<std::string>(std::move(*value)) : refused(entry, argument, what);
+}
+
+std::vector<std::string> candidates(const Entry& entry) {
+  if (entry.kind == config::FLAG || entry.kind == config::STATE) return {"ena", "dis"};
+  if (entry.kind == config::POWER) return {"on", "off"};
+  std::vector<std::string> texts;
+  if (entry.kind == config::CHOICE)
+    for (int i = 0; i < entry.field->enum_type()->value_count(); ++i)
+      texts.push_back(entry.field->enum_type()->value(i)->options().GetExtension(config::keyword));
+  if (entry.kind == config::SERVICE)
+    for (std::uint32_t port = 0; port <= 65535; ++port)
+      if (const auto name = port_name(static_cast<std::uint16_t>(port)); name && entry.range.contains(port))
+        texts.emplace_back(*name);
+  return texts;
+}
+
+}  // namespace headgate::schema
