@@ -26,7 +26,7 @@ def sh(*argv, check=True, timeout=60, **kwargs):
         kwargs["stdin"] = subprocess.DEVNULL
     done = subprocess.run([str(a) for a in argv], text=True, capture_output=True, timeout=timeout, **kwargs)
     if check and done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+        said = " | ".join((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[:5])
         raise LabError(f"`{' '.join(str(a) for a in argv)}` failed with status {done.returncode}: {said}")
     return done
 

@@ -53,8 +53,8 @@ def state_of_lab():
     return "busy" if owner and host.start_time(owner[0]) == owner[1] else "stale"
 
 
-def claim():
-    """Makes sure that there is no lab, removing a stale one, and marks a new one as this process's."""
+def claim(namespaces=tuple(network.ALL)):
+    """Makes sure that there is no lab, removing a stale one, and marks a new one, of these namespaces, as ours."""
     found = state_of_lab()
     if found in ("kept", "busy"):
         raise LabError("the lab is up already; `./run lab down` removes it")
@@ -63,15 +63,8 @@ def claim():
         remove()
     host.ROOT.mkdir(mode=0o755)
     nr = host.NR_HUGEPAGES
-    host.write_state({"owner": [os.getpid(), host.start_time(os.getpid())], "namespaces": network.ALL,
+    host.write_state({"owner": [os.getpid(), host.start_time(os.getpid())], "namespaces": list(namespaces),
                       "hugepages": int(nr.read_text()) if nr.exists() else None})
-
-
-def note_namespaces(names):
-    """Records further namespaces that remove() must remove."""
-    state = host.read_state()
-    state["namespaces"] = sorted({*state["namespaces"], *names})
-    host.write_state(state)
 
 
 def raise_switch(build):

@@ -16,6 +16,7 @@ user root; worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {fo
 events {{ worker_connections 4096; }}
 http {{
   access_log {folder}/access.log; keepalive_requests 1000000; default_type text/plain; sendfile on;
+  add_header X-Server server-{number};
   client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
   uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
   server {{

@@ -13,8 +13,7 @@ import network
 import processes
 from host import ROOT, LabError, sh, start_time, wait_until
 
-FOLDER = ROOT / "switch"
-RUN, KEPT = ROOT / "run", ROOT / "state"
+RUN = ROOT / "run"  # --run-dir of the lab's switch
 FILE_PREFIX = "hg-lab"
 HUGEPAGES = 384
 
@@ -40,32 +39,33 @@ CONFIG = """\
 
 
 class Switch:
-    """Drives the programs of one build folder inside hg-switch."""
+    """Drives the programs of one build folder inside a namespace."""
 
-    def __init__(self, build):
-        self.build = Path(build)
+    def __init__(self, build, namespace=network.SWITCH, sessions=262144):
+        self.build, self.namespace, self.sessions = Path(build), namespace, sessions
         self.cli_program = self.build / "cli/headgate"
+        self.programs, self.state = ROOT / "programs", ROOT / "state"
 
     # ---- the programs
 
     def argv(self, no_huge):
-        common = ["--run-dir", str(RUN), "--state-dir", str(KEPT)]
+        common = ["--run-dir", str(RUN), "--state-dir", str(self.state)]
         dataplane = [str(self.build / "dataplane/shell/headgate-dataplane"), *common, "--workers", "1",
-                     "--sessions", "262144", "--file-prefix", FILE_PREFIX,
+                     "--sessions", str(self.sessions), "--file-prefix", FILE_PREFIX,
                      "--steering", str(self.build / "dataplane/shell/steering.o")]
         controlplane = [str(self.build / "controlplane/headgated"), *common]
         return {"headgate-dataplane": dataplane + (["--no-huge"] if no_huge else []), "headgated": controlplane}
 
     def start(self, no_huge=False):
-        for folder in (FOLDER, RUN, KEPT):
+        for folder in (self.programs, RUN, self.state):
             folder.mkdir(parents=True, exist_ok=True)
         for name, argv in self.argv(no_huge).items():
             if not os.access(argv[0], os.X_OK):
                 raise LabError(f"{argv[0]} is missing; `./run build` makes it")
-            (FOLDER / f"{name}.json").write_text(json.dumps({"argv": argv}))
+            (self.programs / f"{name}.json").write_text(json.dumps({"argv": argv}))
         environment = {"RUNTIME_DIRECTORY": str(ROOT)}  # where DPDK keeps its run-time files
-        processes.start("supervisor", [sys.executable, Path(__file__).with_name("supervisor.py"), FOLDER],
-                        network.SWITCH, environment)
+        processes.start("supervisor", [sys.executable, Path(__file__).with_name("supervisor.py"), self.programs],
+                        self.namespace, environment)
         self.wait_for_cli()
 
     def wait_for_cli(self, seconds=20.0):
@@ -82,7 +82,7 @@ class Switch:
 
     def pid(self, name):
         try:
-            pid = int((FOLDER / f"{name}.pid").read_text())
+            pid = int((self.programs / f"{name}.pid").read_text())
         except (FileNotFoundError, ValueError):
             return None
         return pid if start_time(pid) else None
@@ -95,10 +95,10 @@ class Switch:
         return pid
 
     def pause(self, name):
-        (FOLDER / f"{name}.pause").touch()
+        (self.programs / f"{name}.pause").touch()
 
     def resume(self, name):
-        (FOLDER / f"{name}.pause").unlink(missing_ok=True)
+        (self.programs / f"{name}.pause").unlink(missing_ok=True)
 
     # ---- the CLI
 

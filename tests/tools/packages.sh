@@ -2,7 +2,7 @@
 # Installs what Headgate's commands need (Debian 12), without starting a single service. Sourced by `run`.
 
 PACKAGES="meson ninja-build pkg-config g++ ccache clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
-  libdpdk-dev dpdk librte-net-af-xdp23 librte-net-tap23 librte-net-pcap23 librte-net-ring23 librte-net-virtio23
+  libdpdk-dev dpdk dpdk-dev librte-net-af-xdp23 librte-net-tap23 librte-net-pcap23 librte-net-ring23 librte-net-virtio23
   librte-net-null23 libbpf-dev libxdp-dev protobuf-compiler libprotobuf-dev libgtest-dev libgmock-dev
   libbenchmark-dev libboost1.81-dev libssl-dev libmnl-dev libnftables-dev libedit-dev libfmt-dev
   nginx-light vsftpd haproxy wrk iproute2 iputils-ping nftables ethtool tcpdump python3 curl procps util-linux systemd"
