@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner's side of client.py: starts clients in a namespace and reads what they tell."""
 
+import contextlib
 import json
 import os
 import select
@@ -85,3 +86,15 @@ def dial(port, count, timeout=2.0, vip=network.VIP):
 def spread(result):
     """Requests for each server number, 0 for those that had none."""
     return {n: result["servers"].get(f"server-{n}", 0) for n in network.SERVERS}
+
+
+@contextlib.contextmanager
+def background(*argv):
+    """A command that runs meanwhile; ended with the `with`."""
+    process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

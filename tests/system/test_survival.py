@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are killed, storms on the configuration, command lines that drop off."""
+
+import random
+import socket
+import time
+
+import clients
+import network
+import story
+from host import wait_until
+from lab_case import LabCase
+from switch import RUN
+
+
+class Killed(LabCase):
+    LOOPS = 4
+
+    def test_headgated_killed_again_and_again_costs_no_request(self):
+        with story.load() as load:
+            for _ in range(self.LOOPS):
+                self.switch.kill("headgated")
+                wait_until(self.switch.dataplane_connected, "headgated to be back")
+            result = load.finish()
+        self.assert_no_failures(result)
+        self.switch.wait_all_up()
+
+    def test_the_dataplane_killed_again_and_again_is_silent_and_comes_back(self):
+        for loop in range(self.LOOPS):
+            with self.subTest(loop=loop), story.load() as load:
+                self.switch.kill("headgate-dataplane")
+                result = load.finish(60)
+                wrong = [f for f in result["failures"] if not f.startswith("silence")]
+                self.assertEqual(wrong, [], "clients of the gap may see silence, never a reset")
+            wait_until(lambda: not clients.http(4, 4)["failures"], "requests to pass again", 20)
+        wait_until(self.switch.dataplane_connected, "headgated to have the dataplane back")
+        self.switch.wait_all_up()
+        self.assert_no_failures(clients.http(60, 6))
+
+    def test_both_killed_come_back_on_what_was_applied_though_never_saved(self):
+        self.switch.change('/cfg/slb/real 3/name "applied only"')
+        for name in ("headgated", "headgate-dataplane"):
+            self.switch.kill(name)
+        self.switch.wait_for_cli()
+        self.switch.wait_all_up()
+        self.assertIn("applied only", self.switch.running())
+        self.assert_no_failures(clients.http(30, 6))
+
+
+class CommandLine(LabCase):
+    def test_200_dropped_cli_connections_leave_room_for_the_next(self):
+        for number in range(200):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+                peer.connect(str(RUN / "control.sock"))
+                peer.sendall([b"", b"\0", b"\0\0\0\xff part", b"\xff\xff\xff\xff"][number % 4])
+        self.assertIn("Real server state", self.switch.show("/info/slb/dump"))
+
+    def test_an_apply_of_many_changes_in_one_session_is_whole_or_nothing(self):
+        before = self.switch.running()
+        lines = [f"/c/slb/real {n}/rip 10.10.2.{n % 200 + 30}/name \"many {n}\"" for n in range(100, 300)]
+        done = self.switch.cli(*lines, "/c/slb/virt 5/vip 10.10.1.105/ena", "/c/slb/virt 5/service 8000/group 900",
+                               "apply", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.switch.running(), before)
+        self.switch.change(*lines)
+        self.assertEqual(self.switch.running().count('"many '), 200)
+        self.switch.change(*[f"/c/slb/real {n}/del" for n in range(100, 300)])
+        self.assertEqual(self.switch.running(), before)
+
+
+class Storm(LabCase):
+    ROUNDS = 12
+
+    def test_headgated_killed_during_save_has_the_old_or_the_new_configuration(self):
+        chance = random.Random(116)
+        for number in range(self.ROUNDS):
+            name = f"storm {number}"
+            self.switch.change(f'/cfg/slb/real 2/name "{name}"')
+            with clients.background(self.switch.cli_program, "--run-dir", RUN, "-c", "save") as saving:
+                time.sleep(chance.random() * 0.02)  # the point of the kill is what is drawn, not an event awaited
+                self.switch.kill("headgated")
+                saving.wait(20)
+            self.switch.wait_for_cli()
+            saved = (self.switch.state / "config.active").read_text()
+            self.assertRegex(saved, r'name "storm (%d|%d)"|10\.10\.2\.12' % (number, number - 1))
+            self.assertIn("10.10.1.100", saved, "the file is whole")
+            self.assertIn(name, self.switch.running(), "what was applied still runs")
+        self.switch.wait_all_up()
+        self.assert_no_failures(clients.http(30, 6))
