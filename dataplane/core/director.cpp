@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/director.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "dataplane/core/selection.h"
+#include "dataplane/core/switch.h"
+
+namespace headgate::core {
+namespace {
+
+std::string text(const forwarding::Service& service) {
+  return fmt::format("service {} of virtual server {}", service.vport(), service.virt());
+}
+
+template <class Key>
+Key target_key(const forwarding::Target& target) {
+  return {target.real(), target.port(), target.protocol(), target.check()};
+}
+
+template <class Key>
+Key binding_key(const forwarding::Service& service, const forwarding::Member& member) {
+  return {service.virt(),  service.vport(), service.protocol(),
+          service.group(), member.real(),   member.rport()};
+}
+
+bool is_port(std::uint32_t number) {
+  return number >= 1 && number <= 65535;
+}
+
+}  // namespace
+
+Director::Director(Shared& shared)
+    : shared_(shared),
+      bound_(kMaxBindings),
+      free_(kMaxBindings),
+      layout_(std::make_shared<Layout>()),
+      routes_(std::make_shared<Routes>()) {
+  std::iota(free_.begin(), free_.end(), BindingSlot{0});
+}
+
+// ---- Publishing
+
+Status Director::check(const forwarding::Generation& generation) const {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> endpoints;
+  std::set<BindingKey> bindings;
+  for (const auto& service : generation.service()) {
+    if (!is_port(service.vport())) return Error{fmt::format("{}: port must be 1-65535", text(service))};
+    if (service.protocol() != static_cast<std::uint32_t>(Protocol::tcp)) {
+      return Error{
+          fmt::format("{}: protocol {} is not balanced, only TCP (6) is", text(service), service.protocol())};
+    }
+    if (!endpoints.emplace(service.vip(), service.vport(), service.protocol()).second) {
+      return Error{fmt::format("{}: another service has the same address and port", text(service))};
+    }
+    for (const auto& member : service.member()) {
+      if (!is_port(member.rport()) || member.weight() < 1 || member.weight() > 65535) {
+        return Error{
+            fmt::format("{}: real server {} needs a port 1-65535 and a weight 1-65535, not {} and {}",
+                        text(service), member.real(), member.rport(), member.weight())};
+      }
+      if (!bindings.insert(binding_key<BindingKey>(service, member)).second) {
+        return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
+      }
+    }
+  }
+  const auto kept =
+      std::ranges::count_if(slots_, [&](const auto& slot) { return bindings.contains(slot.first); });
+  if (bindings.size() - static_cast<std::size_t>(kept) > free_.size()) {
+    return Error{fmt::format("{} pairs of a service and a real server, at most {} are possible",
+                             bindings.size(), kMaxBindings)};
+  }
+  return Done{};
+}
+
+Status Director::publish(const forwarding::Generation& generation) {
+  if (auto checked = check(generation); !checked) return checked;
+  published_ = generation;
+  const auto before = std::exchange(slots_, {});
+  for (auto& [key, target] : targets_) target.uses.clear();
+  for (const auto& [key, slot] : before) bound_[slot].live = false;
+
+  auto layout = std::make_shared<Layout>();
+  slots_ = before;  // slot_for finds the bindings that stay
+  for (const auto& service : generation.service()) {
+    layout->services.push_back(place(service, static_cast<std::uint32_t>(layout->services.size())));
+  }
+  std::erase_if(slots_, [&](const auto& entry) { return !bound_[entry.second].live; });
+  for (const auto& [key, slot] : before) {
+    if (!bound_[slot].live) retire(slot);
+  }
+  std::erase_if(targets_, [](const auto& entry) { return entry.second.uses.empty() && !entry.second.state; });
+
+  shared_.closed_ticks.store(2 * std::max(generation.ageing().closed_seconds(), 1u) * Tick::kPerSecond,
+                             std::memory_order_relaxed);
+  index_layout(*layout);
+  set_port_flags(*layout);
+  layout_ = std::move(layout);
+  select_all();
+  return Done{};
+}
+
+Service Director::place(const forwarding::Service& service, std::uint32_t index) {
+  Service placed{.vip = {service.vip()},
+                 .vport = static_cast<L4Port>(service.vport()),
+                 .protocol = static_cast<Protocol>(service.protocol()),
+                 .metric = service.metric()};
+  placed.members.reserve(static_cast<std::size_t>(service.member_size()));
+  for (const auto& member : service.member()) placed.members.push_back(place(service, member, index));
+  return placed;
+}
+
+Member Director::place(const forwarding::Service& service, const forwarding::Member& member,
+                       std::uint32_t index) {
+  const auto key = binding_key<BindingKey>(service, member);
+  const BindingSlot slot = slot_for(key);
+  Bound& bound = bound_[slot];
+  bound.target = target_key<TargetKey>(member.target());
+  bound.live = true;
+
+  Shared::Binding& words = shared_.bindings[slot];
+  words.idle_ticks.store(member.idle_seconds() * Tick::kPerSecond, std::memory_order_relaxed);
+  const auto keys = tallies_of(slot);
+  words.real.store(tally_for(keys[0]), std::memory_order_relaxed);
+  words.group.store(tally_for(keys[1]), std::memory_order_relaxed);
+  words.virt.store(tally_for(keys[2]), std::memory_order_relaxed);
+
+  Target& target = targets_[bound.target];
+  target.uses.emplace_back(index, slot);
+  if (target.state) shared_.admit(slot, target.state->admission());
+  return {.binding = slot,
+          .rip = {member.rip()},
+          .rport = static_cast<L4Port>(member.rport()),
+          .weight = static_cast<std::uint16_t>(member.weight()),
+          .real = words.real.load(std::memory_order_relaxed)};
+}
+
+// A slot keeps its epoch when it changes hands, so that sessions of the binding before stay terminated.
+BindingSlot Director::slot_for(const BindingKey& key) {
+  if (const auto known = slots_.find(key); known != slots_.end()) return known->second;
+  const BindingSlot slot = free_.front();
+  free_.pop_front();
+  slots_[key] = slot;
+  bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot)};
+  return slot;
+}
+
+TallySlot Director::tally_for(const TallyKey& key) {
+  const auto [entry, is_new] =
+      tallies_.try_emplace(key, TallyInfo{.slot = static_cast<TallySlot>(tallies_.size())});
+  return entry->second.slot;
+}
+
+void Director::retire(BindingSlot slot) {
+  shared_.admit(slot, forwarding::CLOSED);
+  const Sums traffic = traffic_since_base(slot);
+  for (const TallyKey& key : tallies_of(slot)) {
+    Sums& retired = tallies_.at(key).retired;
+    retired.packets += traffic.packets;
+    retired.octets += traffic.octets;
+  }
+  free_.push_back(slot);
+}
+
+void Director::index_layout(Layout& layout) const {
+  std::vector<EndpointTable::Entry> services;
+  std::vector<EndpointTable::Entry> vips;
+  std::vector<EndpointTable::Entry> reals;
+  for (std::uint32_t index = 0; index < layout.services.size(); ++index) {
+    const Service& service = layout.services[index];
+    services.push_back({service.vip, service.vport, service.protocol, index});
+    vips.push_back({service.vip, 0, Protocol::icmp, 0});
+    for (const Member& member : service.members)
+      reals.push_back({member.rip, member.rport, service.protocol, 0});
+  }
+  layout.by_vip = EndpointTable(services);
+  layout.vips = EndpointTable(vips);
+  layout.by_real = EndpointTable(reals);
+}
+
+void Director::set_port_flags(Layout& layout) const {
+  layout.client_ports = 0;
+  layout.server_ports = 0;
+  for (const auto& port : published_.port()) {
+    const auto found = std::ranges::find(ports_, port.number(), &PortNumber::value);
+    if (found == ports_.end()) continue;
+    const auto bit = std::uint64_t{1} << (found - ports_.begin());
+    if (port.client()) layout.client_ports |= bit;
+    if (port.server()) layout.server_ports |= bit;
+  }
+}
+
+void Director::set_ports(std::vector<PortNumber> by_index) {
+  ports_ = std::move(by_index);
+  auto layout = std::make_shared<Layout>(*layout_);
+  set_port_flags(*layout);
+  layout_ = std::move(layout);
+}
+
+void Director::set_routes(std::vector<Route> routes) {
+  routes_ = std::make_shared<Routes>(std::move(routes));
+  renew_hops();
+}
+
+std::unique_ptr<const Generation> Director::build() const {
+  return std::make_unique<const Generation>(Generation{layout_, selections_, routes_, routes_version_});
+}
+
+void Director::select_all() {
+  selections_.clear();
+  for (const Service& service : layout_->services) selections_.push_back(select(service, shared_));
+}
+
+// ---- States
+
+void Director::set_states(const forwarding::States& states) {
+  if (states.whole()) {
+    for (auto& [key, target] : targets_) target.state.reset();
+    operations_.clear();
+  }
+  std::set<std::uint32_t> touched;
+  for (const auto& state : states.target()) take_state(state, touched);
+  for (const auto& operation : states.operation()) operations_[operation.real()] = operation.operation();
+  std::erase_if(targets_, [](const auto& entry) { return entry.second.uses.empty() && !entry.second.state; });
+  for (const std::uint32_t index : touched) selections_[index] = select(layout_->services[index], shared_);
+}
+
+void Director::take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched) {
+  Target& target = targets_[target_key<TargetKey>(state.target())];
+  target.state = state;
+  for (const auto& [service, slot] : target.uses) {
+    if (shared_.state(slot).admission == state.admission()) continue;
+    shared_.admit(slot, state.admission());
+    touched.insert(service);
+  }
+}
+
+forwarding::States Director::states() const {
+  forwarding::States states;
+  states.set_whole(true);
+  for (const auto& [key, target] : targets_) {
+    if (target.state) *states.add_target() = *target.state;
+  }
+  for (const auto& [real, operation] : operations_) {
+    auto* out = states.add_operation();
+    out->set_real(real);
+    out->set_operation(operation);
+  }
+  return states;
+}
+
+// ---- Sessions in the administrator's terms
+
+SessionFilter Director::filter(const forwarding::SessionFilter& filter) const {
+  SessionFilter out{.client = {filter.client()},
+                    .client_port = static_cast<L4Port>(filter.client_port()),
+                    .vip = {filter.vip()},
+                    .vport = static_cast<L4Port>(filter.vport())};
+  if (filter.port() != 0) {
+    const auto found = std::ranges::find(ports_, filter.port(), &PortNumber::value);
+    out.port = found == ports_.end() ? static_cast<int>(kMaxPorts) : static_cast<int>(found - ports_.begin());
+  }
+  if (filter.real() == 0 && filter.virt() == 0) return out;
+  out.bindings.resize(kMaxBindings);
+  for (BindingSlot slot = 0; slot < kMaxBindings; ++slot) {
+    const auto& [virt, vport, protocol, group, real, rport] = bound_[slot].key;
+    out.bindings[slot] =
+        (filter.real() == 0 || filter.real() == real) && (filter.virt() == 0 || filter.virt() == virt);
+  }
+  return out;
+}
+
+forwarding::Session Director::describe(const SessionView& view, unsigned worker) const {
+  static constexpr std::array kLives = {"syn", "open", "half-closed", "closing", "closed", "terminated"};
+  const auto& [virt, vport, protocol, group, real, rport] = bound_[view.binding].key;
+  forwarding::Session out;
+  out.set_worker(worker);
+  out.set_port(view.port < ports_.size() ? ports_[view.port].value : 0);
+  out.set_protocol(static_cast<std::uint32_t>(view.protocol));
+  out.set_client(view.client.value);
+  out.set_client_port(view.client_port);
+  out.set_vip(view.vip.value);
+  out.set_vport(view.vport);
+  out.set_rip(view.rip.value);
+  out.set_rport(view.rport);
+  out.set_virt(virt);
+  out.set_real(real);
+  out.set_idle_seconds(view.idle_seconds);
+  out.set_left_seconds(view.left_seconds);
+  out.set_state(kLives[static_cast<std::size_t>(view.life)]);
+  return out;
+}
+
+}  // namespace headgate::core

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "dataplane/core/generation.h"
+#include "dataplane/core/routes.h"
+#include "dataplane/core/session_view.h"
+#include "dataplane/core/shared.h"
+#include "model/forwarding.pb.h"
+#include "model/ids.h"
+#include "model/result.h"
+
+namespace headgate::core {
+
+class Switch;
+
+/// The control thread's side of the core: turns what headgated publishes, and what the kernel says of routes,
+/// into the immutable Generation that workers read, and keeps the words outside of it.
+///
+/// Not thread-safe: one thread calls it. After any call that may change what workers see, the caller takes
+/// build() and publishes it to the workers by pointer swap, then frees the one before when all have passed.
+/// State changes take effect at once, with one store each, before the next build.
+class Director {
+ public:
+  explicit Director(Shared& shared);
+
+  /// The workers whose counters stats() adds up; they must outlive the director.
+  void set_workers(std::vector<const Switch*> workers) { workers_ = std::move(workers); }
+  /// The ports that the shell could open, by the administrator's numbers; others' packets do not exist.
+  void set_ports(std::vector<PortNumber> by_index);
+  /// Takes over a configuration whole, or says why not and changes nothing. A binding of an unknown target
+  /// keeps the state it has; a new one stays closed until its target's state comes.
+  [[nodiscard]] Status publish(const forwarding::Generation& generation);
+  /// Takes over new states; those of unknown targets are remembered for a generation to come.
+  void set_states(const forwarding::States& states);
+  void set_routes(std::vector<Route> routes);
+  /// Makes every session look up its ways out again, as set_routes does.
+  void renew_hops() noexcept { ++routes_version_; }
+
+  /// What workers shall read from now on.
+  [[nodiscard]] std::unique_ptr<const Generation> build() const;
+
+  /// The published configuration and all states, for storing and for handing back; empty before the first
+  /// publish.
+  [[nodiscard]] const forwarding::Generation& published() const noexcept { return published_; }
+  [[nodiscard]] forwarding::States states() const;
+
+  /// All counters, over all workers; `port` is left to the shell.
+  [[nodiscard]] forwarding::Stats stats() const;
+  /// Connection set-up failures since the last call, a message for each target that had some.
+  [[nodiscard]] std::vector<forwarding::TrafficFailure> traffic_failures();
+  /// Starts totals and highest values afresh; currents stay.
+  void clear_stats();
+
+  /// What a filter means to the workers.
+  [[nodiscard]] SessionFilter filter(const forwarding::SessionFilter& filter) const;
+  /// A session in the administrator's terms.
+  [[nodiscard]] forwarding::Session describe(const SessionView& view, unsigned worker) const;
+
+ private:
+  using TargetKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
+  /// virt, vport, protocol, group, real, rport. The group is part of it since sessions count in its tally.
+  using BindingKey =
+      std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  /// 'r' real 0, 'g' group real, 'v' virt real
+  using TallyKey = std::tuple<char, std::uint32_t, std::uint32_t>;
+
+  /// Packets, octets and set-up failures, summed over the workers.
+  struct Sums {
+    std::uint64_t packets = 0;
+    std::uint64_t octets = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t unanswered = 0;
+  };
+  struct Target {
+    std::optional<forwarding::TargetState> state;
+    std::vector<std::pair<std::uint32_t, BindingSlot>> uses;  ///< index of the service, binding
+  };
+  struct Bound {
+    BindingKey key{};
+    TargetKey target;
+    bool live = false;  ///< in the present layout
+    Sums base;          ///< what the counters showed when this binding, or the last clear, began
+    Sums reported;      ///< failures that traffic_failures() has told
+  };
+  struct TallyInfo {
+    TallySlot slot = 0;
+    std::uint64_t base_total = 0;
+    Sums retired;  ///< traffic of bindings that are gone
+  };
+
+  [[nodiscard]] Status check(const forwarding::Generation& generation) const;
+  [[nodiscard]] BindingSlot slot_for(const BindingKey& key);
+  [[nodiscard]] TallySlot tally_for(const TallyKey& key);
+  [[nodiscard]] Service place(const forwarding::Service& service, std::uint32_t index);
+  [[nodiscard]] Member place(const forwarding::Service& service, const forwarding::Member& member,
+                             std::uint32_t index);
+  void retire(BindingSlot slot);
+  void index_layout(Layout& layout) const;
+  void set_port_flags(Layout& layout) const;
+  void select_all();
+  void take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched);
+  [[nodiscard]] Sums sums(BindingSlot slot) const;
+  [[nodiscard]] Sums traffic_since_base(BindingSlot slot) const;
+  [[nodiscard]] std::array<TallyKey, 3> tallies_of(BindingSlot slot) const;
+  [[nodiscard]] forwarding::SessionCounts counts(const TallyInfo& info, const Sums& traffic) const;
+  void add_rows(forwarding::Stats& stats) const;
+
+  Shared& shared_;
+  std::vector<const Switch*> workers_;
+  std::vector<PortNumber> ports_;
+  forwarding::Generation published_;
+  std::map<TargetKey, Target> targets_;
+  std::map<std::uint32_t, forwarding::Operation> operations_;
+  std::vector<Bound> bound_;                 ///< by slot
+  std::map<BindingKey, BindingSlot> slots_;  ///< of the present layout
+  std::deque<BindingSlot> free_;             ///< retired longest ago first
+  std::map<TallyKey, TallyInfo> tallies_;
+  std::shared_ptr<const Layout> layout_;
+  std::vector<std::shared_ptr<const Selection>> selections_;
+  std::shared_ptr<const Routes> routes_;
+  std::uint16_t routes_version_ = 0;
+  struct {
+    std::array<std::uint64_t, kFates> fates{};
+    std::uint64_t packets_in = 0;
+    std::uint64_t terminated = 0;
+    std::uint64_t resets = 0;
+  } base_;
+};
+
+}  // namespace headgate::core

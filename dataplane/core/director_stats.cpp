@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/director.h"
+#include "dataplane/core/switch.h"
+
+namespace headgate::core {
+namespace {
+
+template <class Counters>
+std::uint64_t over(const std::vector<const Switch*>& workers, Counters counter) {
+  std::uint64_t sum = 0;
+  for (const Switch* worker : workers) sum += counter(*worker);
+  return sum;
+}
+
+}  // namespace
+
+Director::Sums Director::sums(BindingSlot slot) const {
+  Sums sums;
+  for (const Switch* worker : workers_) {
+    const Switch::Traffic& traffic = worker->traffic(slot);
+    sums.packets += traffic.packets.get();
+    sums.octets += traffic.octets.get();
+    sums.refused += traffic.refused.get();
+    sums.unanswered += traffic.unanswered.get();
+  }
+  return sums;
+}
+
+Director::Sums Director::traffic_since_base(BindingSlot slot) const {
+  const Sums now = sums(slot);
+  const Sums& base = bound_[slot].base;
+  return {.packets = now.packets - base.packets, .octets = now.octets - base.octets};
+}
+
+std::array<Director::TallyKey, 3> Director::tallies_of(BindingSlot slot) const {
+  const auto& [virt, vport, protocol, group, real, rport] = bound_[slot].key;
+  return {TallyKey{'r', real, 0}, TallyKey{'g', group, real}, TallyKey{'v', virt, real}};
+}
+
+forwarding::SessionCounts Director::counts(const TallyInfo& info, const Sums& traffic) const {
+  const Tally& tally = shared_.tallies[info.slot];
+  forwarding::SessionCounts counts;
+  counts.set_current(tally.current.load(std::memory_order_relaxed));
+  counts.set_highest(tally.highest.load(std::memory_order_relaxed));
+  counts.set_total(tally.total.load(std::memory_order_relaxed) - info.base_total);
+  counts.set_octets(traffic.octets + info.retired.octets);
+  counts.set_packets(traffic.packets + info.retired.packets);
+  return counts;
+}
+
+void Director::add_rows(forwarding::Stats& stats) const {
+  std::map<TallyKey, Sums> traffic;
+  for (const auto& [key, slot] : slots_) {
+    const Sums mine = traffic_since_base(slot);
+    for (const TallyKey& tally : tallies_of(slot)) {
+      traffic[tally].packets += mine.packets;
+      traffic[tally].octets += mine.octets;
+    }
+    auto* row = stats.add_service();
+    const auto& [virt, vport, protocol, group, real, rport] = key;
+    row->set_virt(virt);
+    row->set_vport(vport);
+    row->set_protocol(protocol);
+    row->set_real(real);
+    row->set_rport(rport);
+    row->mutable_counts()->set_packets(mine.packets);
+    row->mutable_counts()->set_octets(mine.octets);
+  }
+  for (const auto& [key, info] : tallies_) {
+    const auto& [kind, first, second] = key;
+    forwarding::SessionCounts row = counts(info, traffic[key]);
+    if (kind == 'r') {
+      auto* real = stats.add_real();
+      real->set_real(first);
+      *real->mutable_counts() = std::move(row);
+    } else if (kind == 'g') {
+      auto* group = stats.add_group();
+      group->set_group(first);
+      group->set_real(second);
+      *group->mutable_counts() = std::move(row);
+    } else {
+      auto* virt = stats.add_virt();
+      virt->set_virt(first);
+      virt->set_real(second);
+      *virt->mutable_counts() = std::move(row);
+    }
+  }
+}
+
+forwarding::Stats Director::stats() const {
+  forwarding::Stats stats;
+  stats.set_generation(published_.number());
+  stats.set_maximum_sessions(over(workers_, [](const Switch& w) { return w.capacity(); }));
+  stats.set_current_sessions(over(workers_, [](const Switch& w) { return w.sessions(); }));
+  stats.set_terminated_sessions(over(workers_, [](const Switch& w) { return w.terminated(); }) -
+                                base_.terminated);
+  stats.set_resets_built(over(workers_, [](const Switch& w) { return w.resets(); }) - base_.resets);
+  stats.set_packets_in(over(workers_, [](const Switch& w) { return w.packets_in(); }) - base_.packets_in);
+  for (std::size_t f = 0; f < kFates; ++f) {
+    const auto fate = static_cast<Fate>(f);
+    auto* row = stats.add_fate();
+    row->set_fate(std::string(name(fate)));
+    row->set_packets(over(workers_, [&](const Switch& w) { return w.fate(fate); }) - base_.fates[f]);
+  }
+  add_rows(stats);
+  return stats;
+}
+
+std::vector<forwarding::TrafficFailure> Director::traffic_failures() {
+  std::map<TargetKey, forwarding::TrafficFailure> failures;
+  for (const auto& [key, slot] : slots_) {
+    Bound& bound = bound_[slot];
+    const Sums now = sums(slot);
+    const auto refused = static_cast<std::uint32_t>(now.refused - bound.reported.refused);
+    const auto unanswered = static_cast<std::uint32_t>(now.unanswered - bound.reported.unanswered);
+    bound.reported = now;
+    if (refused == 0 && unanswered == 0) continue;
+    auto& failure = failures[bound.target];
+    auto* target = failure.mutable_target();
+    target->set_real(std::get<0>(bound.target));
+    target->set_port(std::get<1>(bound.target));
+    target->set_protocol(std::get<2>(bound.target));
+    target->set_check(std::get<3>(bound.target));
+    failure.set_refused(failure.refused() + refused);
+    failure.set_unanswered(failure.unanswered() + unanswered);
+  }
+  std::vector<forwarding::TrafficFailure> out;
+  for (auto& [target, failure] : failures) out.push_back(std::move(failure));
+  return out;
+}
+
+void Director::clear_stats() {
+  base_.terminated = over(workers_, [](const Switch& w) { return w.terminated(); });
+  base_.resets = over(workers_, [](const Switch& w) { return w.resets(); });
+  base_.packets_in = over(workers_, [](const Switch& w) { return w.packets_in(); });
+  for (std::size_t f = 0; f < kFates; ++f) {
+    base_.fates[f] = over(workers_, [&](const Switch& w) { return w.fate(static_cast<Fate>(f)); });
+  }
+  for (auto& [key, info] : tallies_) {
+    Tally& tally = shared_.tallies[info.slot];
+    info.base_total = tally.total.load(std::memory_order_relaxed);
+    info.retired = {};
+    tally.highest.store(tally.current.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  for (const auto& [key, slot] : slots_) bound_[slot].base = sums(slot);
+}
+
+}  // namespace headgate::core

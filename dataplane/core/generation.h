@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dataplane/core/flow_key.h"
+#include "dataplane/core/routes.h"
+#include "dataplane/core/shared.h"
+#include "model/forwarding.pb.h"
+#include "model/ip.h"
+
+namespace headgate::core {
+
+/// One real server of a service.
+struct Member {
+  BindingSlot binding = kNoBinding;
+  Ipv4 rip;
+  L4Port rport = 0;
+  std::uint16_t weight = 1;
+  TallySlot real = 0;  ///< sessions of the server over all services, for leastconns
+};
+
+/// One VIP and port of one protocol.
+struct Service {
+  Ipv4 vip;
+  L4Port vport = 0;
+  Protocol protocol = Protocol::tcp;
+  forwarding::Metric metric = forwarding::LEASTCONNS;
+  std::vector<Member> members;
+};
+
+/// The members that take new sessions, prepared for choosing; made anew when a state changes.
+struct Selection {
+  std::vector<std::uint16_t> open;      ///< positions in Service::members, in their order
+  std::vector<std::uint16_t> schedule;  ///< the same, each as often as its weight says, spread evenly
+};
+
+/// A small open-addressing table from an address, port and protocol to a number; built once, then read only.
+class EndpointTable {
+ public:
+  struct Entry {
+    Ipv4 address;
+    L4Port port = 0;
+    Protocol protocol = Protocol::tcp;
+    std::uint32_t value = 0;
+  };
+  EndpointTable() = default;
+  explicit EndpointTable(std::span<const Entry> entries);
+  [[nodiscard]] const std::uint32_t* find(Ipv4 address, L4Port port, Protocol protocol) const noexcept;
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;  ///< 0: empty
+    std::uint32_t value = 0;
+  };
+  std::vector<Slot> slots_;
+};
+
+/// The part of a generation that only an apply changes.
+struct Layout {
+  std::vector<Service> services;
+  EndpointTable by_vip;            ///< (VIP, vport, protocol) -> index of the service
+  EndpointTable vips;              ///< (VIP, 0, icmp) -> 0, for every VIP
+  EndpointTable by_real;           ///< (rip, rport, protocol) -> 0, for every real service
+  std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
+  std::uint64_t server_ports = 0;
+
+  [[nodiscard]] bool is_vip(Ipv4 address) const noexcept {
+    return vips.find(address, 0, Protocol::icmp) != nullptr;
+  }
+  [[nodiscard]] bool is_real(Ipv4 address, L4Port port, Protocol protocol) const noexcept {
+    return by_real.find(address, port, protocol) != nullptr;
+  }
+  [[nodiscard]] std::optional<std::uint32_t> service(Ipv4 vip, L4Port vport,
+                                                     Protocol protocol) const noexcept {
+    const std::uint32_t* index = by_vip.find(vip, vport, protocol);
+    return index == nullptr ? std::nullopt : std::optional(*index);
+  }
+};
+
+/// What workers read between two swaps: immutable, cheap to make from the one before.
+struct Generation {
+  std::shared_ptr<const Layout> layout;
+  std::vector<std::shared_ptr<const Selection>> selections;  ///< by index of the service
+  std::shared_ptr<const Routes> routes;
+  std::uint16_t routes_version = 0;  ///< a session whose hops are of another version looks them up again
+};
+
+}  // namespace headgate::core

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/core/burst.h"
+#include "dataplane/core/generation.h"
+
+namespace headgate::core {
+
+/// The worker that owns a packet's session: a hash of the client's address and port, the part of the tuple
+/// that is the same in both directions. A packet for a VIP comes from its client, any other goes to one. What
+/// is no whole TCP or UDP packet belongs to worker 0.
+[[nodiscard]] unsigned owner(const Frame& frame, const Generation& generation, unsigned workers) noexcept;
+
+}  // namespace headgate::core

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/shared.h"
+
+namespace headgate::core {
+namespace {
+
+constexpr std::uint32_t word(BindingState state) {
+  return static_cast<std::uint32_t>(state.admission) << 16 | state.epoch;
+}
+
+}  // namespace
+
+void Tally::open() noexcept {
+  total.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t now = current.fetch_add(1, std::memory_order_relaxed) + 1;
+  std::uint32_t most = highest.load(std::memory_order_relaxed);
+  while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+}
+
+Shared::Shared() : bindings(kMaxBindings), tallies(kMaxTallies), closings(kClosings) {}
+
+BindingState Shared::state(BindingSlot slot) const noexcept {
+  const std::uint32_t value = bindings[slot].state.load(std::memory_order_acquire);
+  return {static_cast<forwarding::Admission>(value >> 16), static_cast<std::uint16_t>(value)};
+}
+
+void Shared::admit(BindingSlot slot, forwarding::Admission admission) noexcept {
+  BindingState next = state(slot);
+  const bool closes = next.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
+  next.admission = admission;
+  if (closes) ++next.epoch;
+  bindings[slot].state.store(word(next), std::memory_order_release);
+  if (!closes) return;
+  const std::uint64_t head = closings_head.load(std::memory_order_relaxed);
+  closings[head % kClosings].store(slot, std::memory_order_relaxed);
+  closings_head.store(head + 1, std::memory_order_release);
+}
+
+void Shared::set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept {
+  std::uint64_t value = 0;
+  for (const std::uint8_t octet : mac.octets) value = value << 8 | octet;
+  ports[port].mac.store(value, std::memory_order_relaxed);
+  ports[port].mtu.store(mtu, std::memory_order_relaxed);
+}
+
+}  // namespace headgate::core
