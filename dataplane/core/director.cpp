@@ -37,9 +37,11 @@ Director::Director(Shared& shared)
     : shared_(shared),
       bound_(kMaxBindings),
       free_(kMaxBindings),
+      free_tallies_(kMaxTallies),
       layout_(std::make_shared<Layout>()),
       routes_(std::make_shared<Routes>()) {
   std::iota(free_.begin(), free_.end(), BindingSlot{0});
+  std::iota(free_tallies_.rbegin(), free_tallies_.rend(), TallySlot{0});
 }
 
 // ---- Publishing
@@ -149,9 +151,30 @@ BindingSlot Director::slot_for(const BindingKey& key) {
 }
 
 TallySlot Director::tally_for(const TallyKey& key) {
-  const auto [entry, is_new] =
-      tallies_.try_emplace(key, TallyInfo{.slot = static_cast<TallySlot>(tallies_.size())});
-  return entry->second.slot;
+  if (const auto known = tallies_.find(key); known != tallies_.end()) return known->second.slot;
+  if (free_tallies_.empty()) reclaim_tallies();
+  const TallySlot slot = free_tallies_.back();
+  free_tallies_.pop_back();
+  tallies_[key] = {.slot = slot};
+  return slot;
+}
+
+// Totals of objects that are gone are kept until the room is needed. There is always some to be had: the
+// bindings of one layout use a third of the tallies at most for each of the three kinds, and a closed binding
+// counts nothing.
+void Director::reclaim_tallies() {
+  std::set<TallyKey> needed;
+  for (const auto& [key, slot] : slots_) {
+    for (const TallyKey& tally : tallies_of(slot)) needed.insert(tally);
+  }
+  std::erase_if(tallies_, [&](const auto& entry) {
+    Tally& tally = shared_.tallies[entry.second.slot];
+    if (needed.contains(entry.first) || tally.current.load(std::memory_order_relaxed) != 0) return false;
+    tally.total.store(0, std::memory_order_relaxed);
+    tally.highest.store(0, std::memory_order_relaxed);
+    free_tallies_.push_back(entry.second.slot);
+    return true;
+  });
 }
 
 void Director::retire(BindingSlot slot) {

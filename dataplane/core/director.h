@@ -103,6 +103,7 @@ class Director {
   [[nodiscard]] Status check(const forwarding::Generation& generation) const;
   [[nodiscard]] BindingSlot slot_for(const BindingKey& key);
   [[nodiscard]] TallySlot tally_for(const TallyKey& key);
+  void reclaim_tallies();
   [[nodiscard]] Service place(const forwarding::Service& service, std::uint32_t index);
   [[nodiscard]] Member place(const forwarding::Service& service, const forwarding::Member& member,
                              std::uint32_t index);
@@ -127,6 +128,7 @@ class Director {
   std::map<BindingKey, BindingSlot> slots_;  ///< of the present layout
   std::deque<BindingSlot> free_;             ///< retired longest ago first
   std::map<TallyKey, TallyInfo> tallies_;
+  std::vector<TallySlot> free_tallies_;
   std::shared_ptr<const Layout> layout_;
   std::vector<std::shared_ptr<const Selection>> selections_;
   std::shared_ptr<const Routes> routes_;

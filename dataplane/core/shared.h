@@ -56,7 +56,8 @@ struct Tally {
   void close(std::uint32_t sessions) noexcept { current.fetch_sub(sessions, std::memory_order_relaxed); }
 };
 using TallySlot = std::uint32_t;
-constexpr std::size_t kMaxTallies = 3 * kMaxBindings;
+constexpr std::size_t kMaxTallies =
+    6 * kMaxBindings;  // two layouts' worth: the next one is placed beside the present
 
 struct Shared {
   Shared();
