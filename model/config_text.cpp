@@ -77,7 +77,6 @@ class Executor {
   Status set(const Entry& entry, const line::Step& step);
   Status change_list(const Command& command, const line::Step& step);
   Status erase(const line::Step& step);
-  Result<std::string> value(const Entry& entry, const line::Token& token, const std::string& what) const;
   Result<std::vector<std::string>> values(const Entry& entry, const line::Step& step) const;
   [[nodiscard]] std::string what(const Entry& entry, std::string_view word) const;
   Message& object();
@@ -175,7 +174,7 @@ Status Executor::enter(const Command& command, const line::Step& step) {
   if (menu.key != nullptr) {
     if (step.size() < 2)
       return Error{fmt::format("{} needs a number, allowed is {}", menu.object, allowed(*menu.key))};
-    auto checked = schema::check(*menu.key, step[1].text, menu.object);
+    auto checked = schema::check(*menu.key, step[1], menu.object);
     if (!checked) return checked.error();
     key = *checked;
     used = menu.key->kind == config::SERVICE && step.size() == 3 && application_word(step[2]) ? 3 : 2;
@@ -193,13 +192,6 @@ std::string Executor::what(const Entry& entry, std::string_view word) const {
   return fmt::format("{} of {}", list ? entry.label : entry.word, place_.name());
 }
 
-Result<std::string> Executor::value(const Entry& entry, const line::Token& token,
-                                    const std::string& what) const {
-  const bool text = entry.kind == config::TEXT || entry.kind == config::WORD;
-  if (text && token.text == "none" && !token.quoted && entry.range.contains(0)) return std::string();
-  return schema::check(entry, token.text, what);
-}
-
 /// The checked arguments of a TUPLE, or the one of anything else.
 Result<std::vector<std::string>> Executor::values(const Entry& entry, const line::Step& step) const {
   const bool tuple = entry.kind == config::TUPLE;
@@ -213,7 +205,7 @@ Result<std::vector<std::string>> Executor::values(const Entry& entry, const line
       if (argument.trailing) break;
       return Error{fmt::format("{} needs a value, allowed is {}", inner, allowed(argument))};
     }
-    auto one = value(argument, step[i + 1], inner);
+    auto one = schema::check(argument, step[i + 1], inner);
     if (!one) return one.error();
     checked.push_back(std::move(*one));
   }

@@ -10,6 +10,10 @@
 
 // The configuration as text: the format of `dump`, of what `save` stores, of `diff`, and of edits that the
 // CLI sends. Reference section 1.7. For every configuration c: load(dump(c)) == c.
+//
+// An object comes into being with its first setting, even one that equals the default; entering its menu
+// alone creates nothing. So a dump writes one default out for an object that differs in nothing: "/c/slb/real
+// 1", "dis".
 namespace headgate::text {
 
 /// One block for each menu that differs from its defaults, header "/c/slb/real 1", then tab-indented settings

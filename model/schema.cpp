@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/line.h"
+#include "model/match.h"
 
 namespace headgate::schema {
 namespace {
@@ -179,18 +180,10 @@ const Entry* Menu::find(std::string_view exact_word) const {
 }
 
 Result<Command> Menu::match(std::string_view word) const {
-  const Command* found = nullptr;
-  std::vector<std::string> several;
-  for (const Command& command : commands) {
-    if (command.word == word) return command;
-    if (word.empty() || !command.word.starts_with(word)) continue;
-    if (found != nullptr && found->same(command)) continue;
-    found = &command;
-    several.push_back(command.word);
-  }
-  if (found == nullptr) return Error{fmt::format("unknown command \"{}\"", line::shown(word))};
-  if (several.size() == 1) return *found;
-  return Error{fmt::format("ambiguous command \"{}\": {}", word, line::join(several, ", "))};
+  const auto found = match_word(commands, word, [](const auto& a, const auto& b) { return a.same(b); });
+  if (!found) return found.error();
+  if (*found != nullptr) return **found;
+  return Error{fmt::format("unknown command \"{}\"", line::shown(word))};
 }
 
 const Menu& root() {

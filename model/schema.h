@@ -9,6 +9,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include "model/config.pb.h"
+#include "model/line.h"
 #include "model/result.h"
 
 // Reads the annotations of config.proto once, at start, and serves them as a tree of menus. A contradiction
@@ -96,6 +97,9 @@ struct Menu {
 /// The canonical text of one argument ("ena", "1-48" checked, "10.0.0.1"), or a sentence that names the
 /// setting, the value and what is allowed. `what` names the setting: "weight of real server 1".
 [[nodiscard]] Result<std::string> check(const Entry& entry, std::string_view argument, std::string_view what);
+
+/// As check(), of a word as it was typed: an unquoted "none" stands for the empty text.
+[[nodiscard]] Result<std::string> check(const Entry& entry, const line::Token& token, std::string_view what);
 
 /// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 address".
 [[nodiscard]] std::string allowed(const Entry& entry);

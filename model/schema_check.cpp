@@ -143,6 +143,12 @@ Result<std::string> check(const Entry& entry, std::string_view argument, std::st
   return value ? Result<std::string>(std::move(*value)) : refused(entry, argument, what);
 }
 
+Result<std::string> check(const Entry& entry, const line::Token& token, std::string_view what) {
+  const bool text = entry.kind == config::TEXT || entry.kind == config::WORD;
+  if (text && token.text == "none" && !token.quoted && entry.range.contains(0)) return std::string();
+  return check(entry, std::string_view(token.text), what);
+}
+
 std::vector<std::string> candidates(const Entry& entry) {
   if (entry.kind == config::FLAG || entry.kind == config::STATE) return {"ena", "dis"};
   if (entry.kind == config::POWER) return {"on", "off"};
