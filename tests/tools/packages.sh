@@ -19,9 +19,6 @@ missing_packages() {
 
 # Debian starts a service when its package is installed, unless this script answers 101.
 forbid_service_starts() {
-  trap restore_service_starts EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM HUP
   if [ -e "$POLICY" ] && [ ! -e "$POLICY_KEPT" ]; then mv "$POLICY" "$POLICY_KEPT"; fi
   printf '#!/bin/sh\n# Written by Headgate for the time of an installation.\nexit 101\n' >"$POLICY"
   chmod 755 "$POLICY"
@@ -37,6 +34,31 @@ apt_quietly() {
     -qq -y --no-install-recommends "$@" </dev/null
 }
 
+# Runs "$@" to its end even when this shell is interrupted: half an installation would be worse than a late answer.
+# Returns its status, or 130 when an interrupt came meanwhile.
+uninterrupted() {
+  local interrupted="" child status
+  trap 'interrupted=yes; echo "interrupted: the installation is finished first"' INT TERM HUP
+  ( trap '' INT TERM HUP; "$@" ) &
+  child=$!
+  while :; do
+    wait "$child"
+    status=$?
+    kill -0 "$child" 2>/dev/null || break
+  done
+  trap - INT TERM HUP
+  [ -z "$interrupted" ] || return 130
+  return "$status"
+}
+
+install_without_starts() {
+  forbid_service_starts
+  local status=0
+  { dpkg --configure -a && apt_quietly update && apt_quietly install "$@"; } || status=$?
+  restore_service_starts
+  return "$status"
+}
+
 # Does nothing, quickly, when all is there.
 install_packages() {
   restore_service_starts  # in case that an earlier run was killed
@@ -45,17 +67,11 @@ install_packages() {
   [ -z "$missing" ] && return 0
   echo "installing $(echo "$missing" | wc -w) packages, which can take a few minutes:" $missing
   log=$(mktemp)
-  (
-    forbid_service_starts
-    apt_quietly update && apt_quietly install $missing
-  ) >"$log" 2>&1 || status=$?
-  if [ "$status" -ne 0 ]; then
-    grep -E '^(E|W):' "$log" | tail -n 5
-    rm -f "$log"
-    echo "run failed: packages could not be installed (apt-get status $status)"
-    return 1
-  fi
+  uninterrupted install_without_starts $missing >"$log" 2>&1 || status=$?
+  [ "$status" -eq 0 ] || grep -E '^(E|W):|^interrupted' "$log" | tail -n 5
   rm -f "$log"
+  [ "$status" -ne 130 ] || { echo "run failed: interrupted during the installation of packages"; return 1; }
+  [ "$status" -eq 0 ] || { echo "run failed: packages could not be installed (status $status)"; return 1; }
   missing=$(missing_packages)
   [ -z "$missing" ] || { echo "run failed: still missing after the installation:" $missing; return 1; }
 }
