@@ -18,7 +18,7 @@ import lab  # noqa: E402
 from host import LabError  # noqa: E402
 from lab_case import SharedLab  # noqa: E402
 
-MESON_SUITES = ("unit", "packet", "scenario", "fuzz")
+MESON_SUITES = ("unit", "packet", "scenario")
 
 
 class Count:
@@ -32,7 +32,7 @@ class Count:
 
 
 def registered(build, suites):
-    """Names of the meson tests in these suites."""
+    """The meson tests in these suites."""
     listing = json.loads((build / "meson-info/intro-tests.json").read_text())
     return [t for t in listing if any(s.rpartition(":")[2] in suites for s in t["suite"])]
 
@@ -54,8 +54,8 @@ def run_meson(build, suites, count):
     log = build / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
     options = [option for suite in suites for option in ("--suite", suite)]
-    status = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", *options], stdout=subprocess.DEVNULL,
-                            stdin=subprocess.DEVNULL, check=False).returncode
+    done = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", *options], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False)
     results = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     for result in results:
         ok = result["result"] in ("OK", "EXPECTEDFAIL")
@@ -64,9 +64,9 @@ def run_meson(build, suites, count):
         print(f"{'ok  ' if ok else 'FAIL'} {result['name']}: {passed} passed, {failed} failed, {result['duration']:.1f} s")
         if not ok:
             print("\n".join((result.get("stdout", "") + result.get("stderr", "")).splitlines()[-60:]))
-    if not results or (status != 0 and count.failed == 0):
+    if not results or (done.returncode != 0 and count.failed == 0):
         count.add(0, 1)
-        print(f"FAIL meson test ended with status {status}")
+        print(f"FAIL meson test: {done.stdout.strip().splitlines()[-1:]}")
 
 
 def run_system(build, count):
@@ -84,13 +84,15 @@ def run_system(build, count):
 
 def main():
     build, asked = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    unknown = [s for s in asked if s not in (*MESON_SUITES, "system")]
+    unknown = [s for s in asked if s not in (*MESON_SUITES, "fuzz", "system")]
     if unknown:
         raise LabError(f"there is no suite '{unknown[0]}'; unit, packet, scenario, system and fuzz are")
     count = Count()
     suites = [s for s in MESON_SUITES if not asked or s in asked]
     if suites:
         run_meson(build, suites, count)
+    if not asked or "fuzz" in asked:
+        run_meson(build.with_name(build.name + "-fuzz"), ["fuzz"], count)
     if not asked or "system" in asked:
         run_system(build, count)
     if count.passed == 0 and count.failed == 0:
