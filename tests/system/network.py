@@ -50,12 +50,16 @@ def address(namespace, device, prefix, gateway=None):
         sh("ip", "-n", namespace, "route", "add", "default", "via", gateway)
 
 
-def add_bridge(namespace, ports):
+def add_bridge(namespace, name, ports):
     """A bridge over devices that are already in the namespace."""
-    sh("ip", "-n", namespace, "link", "add", "br0", "type", "bridge")
-    sh("ip", "-n", namespace, "link", "set", "br0", "up")
+    sh("ip", "-n", namespace, "link", "add", name, "type", "bridge")
     for port in ports:
-        sh("ip", "-n", namespace, "link", "set", port, "master", "br0")
+        sh("ip", "-n", namespace, "link", "set", port, "master", name, "up")
+    sh("ip", "-n", namespace, "link", "set", name, "up")
+
+
+def exists(namespace, device):
+    return sh("ip", "-n", namespace, "link", "show", device, check=False).returncode == 0
 
 
 def build():
@@ -68,7 +72,7 @@ def build():
     for number, name in SERVERS.items():
         join((name, "eth0"), (LAN, f"s{number}"))
         address(name, "eth0", f"{server_address(number)}/24", "10.10.2.5")
-    add_bridge(LAN, ["switch", *[f"s{n}" for n in SERVERS]])
+    add_bridge(LAN, "br0", ["switch", *[f"s{n}" for n in SERVERS]])
 
 
 def remove(names=tuple(ALL)):

@@ -156,9 +156,9 @@ class Switch:
         return int(match.group(1))
 
     def dataplane_connected(self):
-        """True when counters can be read: headgated and the dataplane talk to each other."""
-        done = self.cli("/stats/slb/maint", check=False)
-        return done.returncode == 0 and "Maximum sessions" in done.stdout
+        """True when headgated and the dataplane talk to each other."""
+        done = self.cli("/info/slb/dump", check=False)
+        return done.returncode == 0 and "Real server state" in done.stdout and "not connected" not in done.stdout
 
     def running(self):
         """The running configuration, as /cfg/dump prints it, without the line that tells the time."""
