@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/shell/control.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "dataplane/shell/clock.h"
+#include "dataplane/shell/log.h"
+
+namespace headgate::shell {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kFailuresEveryNs = 50'000'000;
+constexpr unsigned kReclaimEverySeconds = 10;
+
+}  // namespace
+
+Control::Control(const Options& options, const Eal& eal)
+    : options_(options),
+      eal_(eal),
+      director_(shared_),
+      store_(options.state_dir),
+      ports_(eal.buffers(), options.steering),
+      neighbourhood_(mirror_, shared_.hops),
+      server_(
+          options.run_dir + "/dataplane.sock",
+          [this](Server::ClientId client, const forwarding::Order& order) { take_order(client, order); }) {}
+
+Control::~Control() {
+  if (crew_) crew_->stop();  // before the ports go away under the workers
+}
+
+Status Control::start() {
+  if (auto done = server_.listen(); !done) return done;
+  if (auto done = mirror_.open(); !done) return done;
+  auto crew = Crew::start(options_, eal_, shared_);
+  if (!crew) return crew.error();
+  crew_ = std::move(*crew);
+  jobs_ = std::make_unique<SessionJobs>(*crew_, director_, server_);
+  director_.set_workers(crew_->switches());
+  restore();
+  return Done{};
+}
+
+void Control::restore() {
+  const auto states = store_.states();
+  const auto generation = store_.generation();
+  if (!states) log("stored states: {}", states.error().message);
+  if (!generation) log("stored generation: {}", generation.error().message);
+  if (states && states->has_value()) director_.set_states(**states);
+  if (!generation || !generation->has_value()) {
+    swap_plan();
+    return;
+  }
+  if (auto done = director_.publish(**generation); !done) {
+    log("stored generation {}: {}", (*generation)->number(), done.error().message);
+    return;
+  }
+  log("going on with the stored generation {}", director_.published().number());
+  ports_.want(director_.published());
+  bring_ports(monotonic_ns());
+  swap_plan();
+}
+
+Status Control::run(int stop_fd) {
+  std::vector<pollfd> fds;
+  for (;;) {
+    fds.assign({{stop_fd, POLLIN, 0}, {mirror_.fd(), POLLIN, 0}, {crew_->doorbell().fd(), POLLIN, 0}});
+    server_.add_to(fds);
+    if (poll(fds.data(), fds.size(), milliseconds_to_next(monotonic_ns())) < 0 && errno != EINTR) {
+      return Error{std::string("poll: ") + std::strerror(errno)};
+    }
+    if (fds[0].revents != 0) break;
+    if (fds[1].revents != 0) follow_kernel();
+    if (fds[2].revents != 0) follow_workers();
+    server_.handle(fds);
+    jobs_->advance();
+    run_timers();
+  }
+  store_states();
+  crew_->stop();
+  return Done{};
+}
+
+int Control::milliseconds_to_next(std::uint64_t now_ns) const {
+  std::uint64_t next = next_second_ns_;
+  if (server_.anyone()) next = std::min(next, next_failures_ns_);
+  if (store_states_ns_ != 0) next = std::min(next, store_states_ns_);
+  return next <= now_ns ? 0 : static_cast<int>((next - now_ns) / 1'000'000 + 1);
+}
+
+void Control::run_timers() {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (store_states_ns_ != 0 && now_ns >= store_states_ns_) store_states();
+  if (now_ns >= next_failures_ns_) {
+    next_failures_ns_ = now_ns + kFailuresEveryNs;
+    if (server_.anyone()) report_failures();
+  }
+  if (now_ns >= next_second_ns_) {
+    next_second_ns_ = now_ns + kSecondNs;
+    every_second();
+  }
+}
+
+void Control::every_second() {
+  bring_ports(monotonic_ns());
+  follow_links();
+  const std::size_t forgotten = neighbourhood_.renew(tick_now(), monotonic_ns());
+  if (++seconds_ % kReclaimEverySeconds == 0 && forgotten > 0) reclaim_hops();
+}
+
+void Control::reclaim_hops() {
+  director_.renew_hops();
+  swap_plan();  // returns when no worker holds an index of before
+  const Tick now = tick_now();
+  shared_.hops.reclaim({now.value - Neighbourhood::kForgottenSeconds * Tick::kPerSecond});
+}
+
+void Control::store_states() {
+  if (store_states_ns_ == 0) return;
+  store_states_ns_ = 0;
+  if (auto done = store_.save(director_.states()); !done) log("{}", done.error().message);
+}
+
+void Control::report_failures() {
+  for (const forwarding::TrafficFailure& failure : director_.traffic_failures()) {
+    forwarding::Report report;
+    *report.mutable_traffic_failure() = failure;
+    server_.broadcast(report);
+  }
+}
+
+// ---- Ports, kernel and workers
+
+void Control::bring_ports(std::uint64_t now_ns) {
+  std::vector<OpenPort> unwanted = ports_.take_unwanted();
+  if (!unwanted.empty()) {
+    ports_changed();  // workers have let go of them when it returns
+    unwanted.clear();
+  }
+  if (ports_.open_missing(tables_, now_ns)) ports_changed();
+}
+
+void Control::ports_changed() {
+  if (auto done = mirror_.read(); !done) log("{}", done.error().message);  // twins and their links
+  for (const OpenPort& port : ports_.open()) set_port_words(port);
+  neighbourhood_.set_ports(ports_);
+  neighbourhood_.sync_all();
+  director_.set_ports(ports_.by_index());
+  director_.set_routes(neighbourhood_.routes());
+  swap_plan();
+  follow_links();
+}
+
+void Control::set_port_words(const OpenPort& port) {
+  const netlink::Link* link = mirror_.link(port.kernel_interface);
+  const Mac mac = link != nullptr ? link->mac : port.device.mac();
+  const auto mtu = link != nullptr ? static_cast<std::uint16_t>(link->mtu) : port.device.mtu();
+  shared_.set_port(port.index, mac, mtu);
+}
+
+void Control::swap_plan() {
+  SteeringTables tables = steering_tables(director_.published(), mirror_.addresses());
+  if (!steering_ || tables != tables_) {
+    steering_ = std::make_shared<const Steering>(tables);
+    tables_ = std::move(tables);
+  }
+  auto plan = std::make_unique<Plan>();
+  plan->generation = director_.build();
+  plan->steering = steering_;
+  plan_ports(ports_, crew_->size(), *plan);
+  crew_->publish(std::move(plan));
+  ports_.steer(tables_);
+}
+
+void Control::follow_kernel() {
+  if (auto done = mirror_.read(); !done) log("{}", done.error().message);
+  const KernelMirror::Changes changes = mirror_.take_changes();
+  if (!changes.any()) return;
+  if (changes.links) {
+    for (const OpenPort& port : ports_.open()) set_port_words(port);
+    neighbourhood_.set_ports(ports_);
+    follow_links();
+  }
+  if (changes.all_neighbours || changes.links) {
+    neighbourhood_.sync_all();
+  } else {
+    neighbourhood_.sync(changes.neighbours);
+  }
+  if (changes.links || changes.routes) director_.set_routes(neighbourhood_.routes());
+  if (changes.links || changes.routes || changes.addresses) swap_plan();
+}
+
+void Control::follow_workers() {
+  crew_->doorbell().answer();
+  std::array<core::HopIndex, 64> wanted;
+  for (unsigned number = 0; number < crew_->size(); ++number) {
+    std::size_t count = 0;
+    while ((count = crew_->worker(number).take_wanted(wanted)) > 0) {
+      neighbourhood_.want({wanted.data(), count}, monotonic_ns());
+    }
+  }
+}
+
+bool Control::is_up(const OpenPort& port) const {
+  if (port.twin) return port.device.link_up();
+  const netlink::Link* link = mirror_.link(port.kernel_interface);
+  return link != nullptr && link->up;
+}
+
+void Control::follow_links() {
+  for (OpenPort& port : ports_.open()) {
+    const bool up = is_up(port);
+    if (up == port.up) continue;
+    port.up = up;
+    log("port {} ({}) is {}", port.config.number(), port.config.device(), up ? "up" : "down");
+    forwarding::Report report;
+    report.mutable_port_change()->set_port(port.config.number());
+    report.mutable_port_change()->set_up(up);
+    server_.broadcast(report);
+  }
+}
+
+}  // namespace headgate::shell

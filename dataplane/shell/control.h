@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "dataplane/core/director.h"
+#include "dataplane/core/shared.h"
+#include "dataplane/shell/crew.h"
+#include "dataplane/shell/kernel_mirror.h"
+#include "dataplane/shell/neighbourhood.h"
+#include "dataplane/shell/options.h"
+#include "dataplane/shell/ports.h"
+#include "dataplane/shell/server.h"
+#include "dataplane/shell/session_jobs.h"
+#include "dataplane/shell/store.h"
+
+namespace headgate::shell {
+
+/// The control thread: the only one that touches the director, the ports, the kernel's sockets and the seam.
+class Control {
+ public:
+  Control(const Options& options, const Eal& eal);
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  /// Starts the workers and goes on with the stored generation, if there is one.
+  [[nodiscard]] Status start();
+  /// Serves until `stop_fd` becomes readable; then everything is closed.
+  [[nodiscard]] Status run(int stop_fd);
+
+ private:
+  void take_order(Server::ClientId client, const forwarding::Order& order);
+  void answer(Server::ClientId client, const forwarding::Order& order, forwarding::Report& report);
+  [[nodiscard]] Status publish(const forwarding::Generation& generation);
+  void take_states(const forwarding::States& states);
+  void fill(forwarding::Stats& stats) const;
+  void fill(forwarding::HandBack& hand_back) const;
+  void clear_stats();
+
+  void restore();
+  void bring_ports(std::uint64_t now_ns);
+  void ports_changed();
+  /// Builds what workers read and swaps it in; then the steering programs follow.
+  void swap_plan();
+  void follow_kernel();
+  void follow_workers();
+  void follow_links();
+  void set_port_words(const OpenPort& port);
+  [[nodiscard]] bool is_up(const OpenPort& port) const;
+
+  void run_timers();
+  void every_second();
+  void report_failures();
+  void reclaim_hops();
+  void store_states();
+  [[nodiscard]] int milliseconds_to_next(std::uint64_t now_ns) const;
+
+  const Options options_;
+  const Eal& eal_;
+  core::Shared shared_;
+  core::Director director_;
+  Store store_;
+  KernelMirror mirror_;
+  Ports ports_;
+  Neighbourhood neighbourhood_;
+  Server server_;
+  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<SessionJobs> jobs_;
+
+  SteeringTables tables_;
+  std::shared_ptr<const Steering> steering_;
+  std::map<core::PortIndex, std::uint64_t> lost_base_;  ///< what clear_stats() found
+  std::uint64_t next_second_ns_ = 0;
+  std::uint64_t next_failures_ns_ = 0;
+  std::uint64_t store_states_ns_ = 0;  ///< 0: nothing to store
+  unsigned seconds_ = 0;
+};
+
+}  // namespace headgate::shell

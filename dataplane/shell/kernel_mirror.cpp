@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/shell/kernel_mirror.h"
+
+#include <arpa/inet.h>
+#include <libmnl/libmnl.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace headgate::shell {
+namespace {
+
+constexpr std::size_t kReceiveBuffer = 65536;
+constexpr int kSocketBuffer = 4 << 20;
+
+Error failure(std::string_view what) {
+  return {fmt::format("netlink: {}: {}", what, std::strerror(errno))};
+}
+
+}  // namespace
+
+void KernelMirror::Close::operator()(mnl_socket* socket) const noexcept {
+  mnl_socket_close(socket);
+}
+
+int KernelMirror::fd() const noexcept {
+  return mnl_socket_get_fd(events_.get());
+}
+
+Status KernelMirror::open() {
+  events_.reset(mnl_socket_open2(NETLINK_ROUTE, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  requests_.reset(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC));
+  constexpr unsigned kGroups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE;
+  if (!events_ || !requests_ || mnl_socket_bind(events_.get(), kGroups, MNL_SOCKET_AUTOPID) < 0 ||
+      mnl_socket_bind(requests_.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
+    return failure("opening");
+  }
+  setsockopt(fd(), SOL_SOCKET, SO_RCVBUFFORCE, &kSocketBuffer, sizeof kSocketBuffer);  // best effort
+  return resync();
+}
+
+Status KernelMirror::resync() {
+  links_.clear();
+  addresses_.clear();
+  neighbours_.clear();
+  routes_.clear();
+  for (const std::uint16_t type : {RTM_GETLINK, RTM_GETADDR, RTM_GETNEIGH, RTM_GETROUTE}) {
+    if (auto done = dump(type); !done) return done;
+  }
+  changes_.links = changes_.addresses = changes_.routes = changes_.all_neighbours = true;
+  routes_doubtful_ = false;
+  return Done{};
+}
+
+Status KernelMirror::dump(std::uint16_t type) {
+  std::array<char, kReceiveBuffer> buffer{};
+  while (recv(mnl_socket_get_fd(requests_.get()), buffer.data(), buffer.size(), MSG_DONTWAIT) > 0) {
+    // Errors that answered solicit(); left there, they would take the room that the list needs.
+  }
+  nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
+  request->nlmsg_type = type;
+  request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request->nlmsg_seq = ++sequence_;
+  auto* family = static_cast<rtgenmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(rtgenmsg)));
+  family->rtgen_family = type == RTM_GETLINK ? AF_UNSPEC : AF_INET;
+  if (mnl_socket_sendto(requests_.get(), request, request->nlmsg_len) < 0) return failure("asking");
+
+  for (;;) {
+    const ssize_t received = mnl_socket_recvfrom(requests_.get(), buffer.data(), buffer.size());
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) return failure("reading a list");
+    int left = static_cast<int>(received);
+    for (auto* message = reinterpret_cast<const nlmsghdr*>(buffer.data()); mnl_nlmsg_ok(message, left);
+         message = mnl_nlmsg_next(message, &left)) {
+      if (message->nlmsg_seq != sequence_) continue;
+      if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return Done{};
+      take(message);
+    }
+  }
+}
+
+Status KernelMirror::read() {
+  std::array<char, kReceiveBuffer> buffer;
+  for (;;) {
+    const ssize_t received = mnl_socket_recvfrom(events_.get(), buffer.data(), buffer.size());
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0 && errno == EAGAIN) break;
+    if (received < 0 && errno == ENOBUFS) {
+      if (auto done = resync(); !done) return done;
+      continue;
+    }
+    if (received < 0) return failure("reading");
+    int left = static_cast<int>(received);
+    for (auto* message = reinterpret_cast<const nlmsghdr*>(buffer.data()); mnl_nlmsg_ok(message, left);
+         message = mnl_nlmsg_next(message, &left)) {
+      take(message);
+    }
+  }
+  if (!std::exchange(routes_doubtful_, false)) return Done{};
+  routes_.clear();
+  changes_.routes = true;
+  return dump(RTM_GETROUTE);
+}
+
+void KernelMirror::take(const nlmsghdr* message) {
+  std::visit([this](const auto& event) { apply(event); }, netlink::parse(message));
+}
+
+void KernelMirror::apply(const netlink::Link& link) {
+  changes_.links = true;
+  routes_doubtful_ = true;
+  if (link.change == netlink::Change::present) {
+    links_[link.index] = link;
+    return;
+  }
+  links_.erase(link.index);
+  std::erase_if(addresses_, [&](const auto& entry) { return entry.first == link.index; });
+  std::erase_if(neighbours_, [&](const auto& entry) { return entry.first.first == link.index; });
+  changes_.addresses = changes_.all_neighbours = true;
+}
+
+void KernelMirror::apply(const netlink::Address& address) {
+  const std::pair key{address.index, address.address};
+  const bool changed =
+      address.change == netlink::Change::present ? addresses_.insert(key).second : addresses_.erase(key) != 0;
+  changes_.addresses |= changed;
+  routes_doubtful_ |= changed;
+}
+
+void KernelMirror::apply(const netlink::Neighbour& neighbour) {
+  const NeighbourKey key{neighbour.index, neighbour.address};
+  if (neighbour.change == netlink::Change::present) {
+    neighbours_[key] = neighbour;
+  } else {
+    neighbours_.erase(key);
+  }
+  changes_.neighbours.insert(key);
+}
+
+void KernelMirror::apply(const netlink::Route& route) {
+  changes_.routes = true;
+  const auto same = [&](const netlink::Route& other) {
+    return other.prefix == route.prefix && other.length == route.length && other.metric == route.metric;
+  };
+  const auto found = std::find_if(routes_.begin(), routes_.end(), same);
+  if (route.change == netlink::Change::gone) {
+    if (found != routes_.end()) routes_.erase(found);
+  } else if (found != routes_.end()) {
+    *found = route;
+  } else {
+    routes_.push_back(route);
+  }
+}
+
+void KernelMirror::solicit(int interface_index, Ipv4 address) {
+  std::array<char, 256> buffer{};
+  nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
+  request->nlmsg_type = RTM_NEWNEIGH;
+  request->nlmsg_flags =
+      NLM_F_REQUEST | NLM_F_CREATE;  // not acknowledged: the answer is the neighbour's event
+  request->nlmsg_seq = ++sequence_;
+  auto* entry = static_cast<ndmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(ndmsg)));
+  entry->ndm_family = AF_INET;
+  entry->ndm_ifindex = interface_index;
+  entry->ndm_flags = NTF_USE;
+  entry->ndm_state = NUD_NONE;
+  mnl_attr_put_u32(request, NDA_DST, htonl(address.value));
+  static_cast<void>(mnl_socket_sendto(requests_.get(), request, request->nlmsg_len));  // tried again if lost
+}
+
+const netlink::Link* KernelMirror::link(const std::string& name) const {
+  const auto found =
+      std::find_if(links_.begin(), links_.end(), [&](const auto& l) { return l.second.name == name; });
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+std::set<Ipv4> KernelMirror::addresses() const {
+  std::set<Ipv4> all;
+  for (const auto& [index, address] : addresses_) all.insert(address);
+  return all;
+}
+
+}  // namespace headgate::shell

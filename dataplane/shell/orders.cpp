@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/shell/clock.h"
+#include "dataplane/shell/control.h"
+#include "dataplane/shell/log.h"
+
+// What headgated may order.
+namespace headgate::shell {
+namespace {
+
+constexpr std::uint64_t kStoreAfterNs = 100'000'000;
+
+}  // namespace
+
+void Control::take_order(Server::ClientId client, const forwarding::Order& order) {
+  if (order.has_sessions()) {
+    jobs_->dump(client, order.id(), order.sessions());
+    return;
+  }
+  if (order.has_clear_sessions()) {
+    jobs_->clear(client, order.id(), order.clear_sessions());
+    return;
+  }
+  forwarding::Report report;
+  report.set_id(order.id());
+  answer(client, order, report);
+  server_.send(client, report);
+}
+
+void Control::answer(Server::ClientId, const forwarding::Order& order, forwarding::Report& report) {
+  switch (order.body_case()) {
+    case forwarding::Order::kHello:
+      fill(*report.mutable_hand_back());
+      return;
+    case forwarding::Order::kPublish:
+      if (auto done = publish(order.publish()); !done) report.set_error(done.error().message);
+      return;
+    case forwarding::Order::kStates:
+      take_states(order.states());
+      return;
+    case forwarding::Order::kStats:
+      fill(*report.mutable_stats());
+      return;
+    case forwarding::Order::kClearStats:
+      clear_stats();
+      return;
+    default:
+      report.set_error("this dataplane does not know the order");
+      return;
+  }
+}
+
+Status Control::publish(const forwarding::Generation& generation) {
+  const forwarding::Generation before = director_.published();
+  if (auto done = director_.publish(generation); !done) return done;
+  if (auto stored = store_.save(generation); !stored) {
+    static_cast<void>(director_.publish(before));  // was good before, so it is now
+    return stored;
+  }
+  ports_.want(generation);
+  bring_ports(monotonic_ns());
+  swap_plan();
+  log("generation {} is in force: {} ports, {} services", generation.number(), generation.port_size(),
+      generation.service_size());
+  return Done{};
+}
+
+void Control::take_states(const forwarding::States& states) {
+  director_.set_states(states);
+  swap_plan();
+  if (store_states_ns_ == 0) store_states_ns_ = monotonic_ns() + kStoreAfterNs;
+}
+
+void Control::fill(forwarding::HandBack& hand_back) const {
+  hand_back.set_generation(director_.published().number());
+  *hand_back.mutable_states() = director_.states();
+  hand_back.set_version(HEADGATE_VERSION);
+  hand_back.set_workers(crew_->size());
+}
+
+void Control::fill(forwarding::Stats& stats) const {
+  stats = director_.stats();
+  stats.set_generation(director_.published().number());
+  for (const OpenPort& port : ports_.open()) {
+    const DeviceCounts counts = port.device.counts();
+    const auto base = lost_base_.find(port.index);
+    const std::uint64_t lost = crew_->lost(port.index, port.device.id());
+    const Mac mac = port.device.mac();
+    forwarding::PortStats& row = *stats.add_port();
+    row.set_port(port.config.number());
+    row.set_up(port.up);
+    row.set_rx_packets(counts.rx_packets);
+    row.set_tx_packets(counts.tx_packets);
+    row.set_rx_bytes(counts.rx_bytes);
+    row.set_tx_bytes(counts.tx_bytes);
+    row.set_rx_missed(counts.rx_missed);
+    row.set_tx_dropped(lost - (base == lost_base_.end() ? 0 : base->second));
+    row.set_kernel_interface(port.kernel_interface);
+    row.set_mac(mac.octets.data(), mac.octets.size());
+  }
+}
+
+void Control::clear_stats() {
+  director_.clear_stats();
+  for (OpenPort& port : ports_.open()) {
+    lost_base_[port.index] = crew_->lost(port.index, port.device.id());
+    port.device.clear_counts();
+  }
+}
+
+}  // namespace headgate::shell

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "dataplane/core/director.h"
+#include "dataplane/shell/crew.h"
+#include "dataplane/shell/server.h"
+#include "dataplane/shell/session_task.h"
+
+namespace headgate::shell {
+
+/// Dumps and clears of sessions under way: worker by worker, piece by piece, so that neither the packets nor
+/// the control thread wait. Jobs take turns; one whose client is slow to read is passed over meanwhile.
+class SessionJobs {
+ public:
+  SessionJobs(Crew& crew, const core::Director& director, Server& server)
+      : crew_(crew), director_(director), server_(server) {}
+
+  void dump(Server::ClientId client, std::uint64_t order, const forwarding::SessionsRequest& request);
+  void clear(Server::ClientId client, std::uint64_t order, const forwarding::ClearSessions& request);
+  /// Takes finished pieces over and posts next ones; call when the doorbell rang or a client has read.
+  void advance();
+  [[nodiscard]] bool busy() const noexcept { return !jobs_.empty(); }
+
+ private:
+  struct Job {
+    Server::ClientId client = 0;
+    std::uint64_t order = 0;
+    std::uint32_t left = 0;  ///< sessions that may still be listed
+    unsigned worker = 0;
+    SessionTask task;
+  };
+  static constexpr std::uint32_t kDefaultLimit = 100'000;
+  static constexpr std::size_t kPendingHigh = std::size_t{1} << 20;
+
+  void add(SessionTask::Kind kind, Server::ClientId client, std::uint64_t order,
+           const forwarding::SessionFilter& filter, std::uint32_t limit);
+  void settle(std::unique_ptr<Job> job);
+  void report_views(Job& job);
+  void finish(const Job& job);
+  void post_next();
+
+  Crew& crew_;
+  const core::Director& director_;
+  Server& server_;
+  std::deque<std::unique_ptr<Job>> jobs_;
+  std::unique_ptr<Job> posted_;  ///< a worker has it
+};
+
+}  // namespace headgate::shell

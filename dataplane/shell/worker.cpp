@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/shell/worker.h"
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+#include <rte_ring.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dataplane/core/owner.h"
+#include "dataplane/shell/clock.h"
+
+namespace headgate::shell {
+namespace {
+
+constexpr unsigned kWantedSize = 256;
+/// A round of the sweep over the whole table.
+constexpr std::uint64_t kSweepRoundNs = 4'000'000'000;
+constexpr std::size_t kSweepLeast = 32;
+constexpr std::size_t kSweepMost = 512;
+/// Empty polls before a worker sleeps, and how its sleep grows.
+constexpr unsigned kPatientPolls = 32;
+constexpr std::uint64_t kFirstSleepNs = 5'000;
+constexpr std::uint64_t kLongestSleepNs = 200'000;
+
+core::Frame frame_of(rte_mbuf* packet) noexcept {
+  return {.data = rte_pktmbuf_mtod(packet, std::uint8_t*),
+          .length = packet->data_len,
+          .capacity = static_cast<std::uint16_t>(packet->buf_len - packet->data_off),
+          .port = static_cast<core::PortIndex>(packet->port)};
+}
+
+void write_mac(std::uint8_t* at, std::uint64_t mac) noexcept {
+  for (int i = 0; i < 6; ++i) at[i] = static_cast<std::uint8_t>(mac >> (40 - 8 * i));
+}
+
+}  // namespace
+
+Worker::Worker(unsigned number, const Workplace& workplace, SessionMemory memory,
+               const core::Switch::Config& config)
+    : number_(number),
+      workplace_(workplace),
+      memory_(std::move(memory)),
+      switch_(config, workplace.shared),
+      wanted_(rte_ring_create(fmt::format("wanted{}", number).c_str(), kWantedSize, SOCKET_ID_ANY,
+                              RING_F_SP_ENQ | RING_F_SC_DEQ)) {
+  if (wanted_ == nullptr) throw std::bad_alloc();
+}
+
+Worker::~Worker() {
+  rte_ring_free(wanted_);
+}
+
+void Worker::run() noexcept {
+  rte_thread_register();              // gives the thread a cache of packet buffers
+  prctl(PR_SET_TIMERSLACK, 1'000UL);  // else the kernel stretches short sleeps by 50 us
+  workplace_.plans.join(number_);
+  while (!stop_.load(std::memory_order_acquire)) {
+    const unsigned handled = poll_once(workplace_.plans.enter(number_));
+    sweep();
+    work_on_task();
+    rest(handled);
+  }
+  held_.release(
+      now_, [](core::HopIndex) { return false; }, [](rte_mbuf*, core::HopIndex) {},
+      [](rte_mbuf* packet) { rte_pktmbuf_free(packet); });
+  for (rte_mbuf*& spare : spares_) rte_pktmbuf_free(std::exchange(spare, nullptr));
+  workplace_.plans.leave(number_);
+  rte_thread_unregister();
+}
+
+unsigned Worker::poll_once(const Plan& plan) noexcept {
+  now_ns_ = monotonic_ns();
+  now_ = tick_at(now_ns_);
+  unsigned handled = 0;
+  for (const PlannedPort& port : plan.ports) {
+    if (port.worker != number_) continue;
+    handled += receive(plan, port);
+    if (port.twin != kNoDevice) handled += receive_from_kernel(port);
+  }
+  if (workplace_.workers > 1) handled += take_handed(plan);
+  if (!held_.empty()) release_held(plan);
+  tx_.flush();
+  return handled;
+}
+
+unsigned Worker::receive(const Plan& plan, const PlannedPort& port) noexcept {
+  std::array<rte_mbuf*, core::kBurst> packets;
+  const unsigned count = rte_eth_rx_burst(port.device, 0, packets.data(), core::kBurst);
+  if (count == 0) return 0;
+  for (unsigned i = 0; i < count; ++i) packets[i]->port = port.index;
+  std::size_t left = keep_switched(plan, port, {packets.data(), count});
+  left = keep_own(plan, {packets.data(), left});
+  process(plan, {packets.data(), left});
+  return count;
+}
+
+unsigned Worker::receive_from_kernel(const PlannedPort& port) noexcept {
+  std::array<rte_mbuf*, core::kBurst> packets;
+  const unsigned count = rte_eth_rx_burst(port.twin, 0, packets.data(), core::kBurst);
+  for (unsigned i = 0; i < count; ++i) tx_.add(port.device, packets[i]);
+  return count;
+}
+
+unsigned Worker::take_handed(const Plan& plan) noexcept {
+  unsigned handled = 0;
+  std::array<rte_mbuf*, core::kBurst> packets;
+  for (unsigned from = 0; from < workplace_.workers; ++from) {
+    if (from == number_) continue;
+    unsigned count = workplace_.handover.take(from, number_, Handover::Purpose::process, packets);
+    process(plan, {packets.data(), count});
+    handled += count;
+    count = workplace_.handover.take(from, number_, Handover::Purpose::transmit, packets);
+    for (unsigned i = 0; i < count; ++i) {
+      transmit(plan, static_cast<core::PortIndex>(packets[i]->port), packets[i]);
+    }
+    handled += count;
+  }
+  return handled;
+}
+
+/// Leaves the switch's packets in front, hands the kernel's to it; returns how many are the switch's.
+std::size_t Worker::keep_switched(const Plan& plan, const PlannedPort& port, Packets packets) noexcept {
+  if (port.twin == kNoDevice) return packets.size();  // an XDP program chose already
+  std::size_t kept = 0;
+  for (rte_mbuf* packet : packets) {
+    const std::span bytes(rte_pktmbuf_mtod(packet, const std::uint8_t*), packet->data_len);
+    if (plan.steering && plan.steering->takes(bytes)) {
+      packets[kept++] = packet;
+    } else {
+      tx_.add(port.twin, packet);
+    }
+  }
+  return kept;
+}
+
+/// Leaves the packets whose sessions this worker owns in front, hands the others over; returns how many are
+/// left.
+std::size_t Worker::keep_own(const Plan& plan, Packets packets) noexcept {
+  if (workplace_.workers == 1 || !plan.generation) return packets.size();
+  std::size_t kept = 0;
+  for (rte_mbuf* packet : packets) {
+    const unsigned owner = core::owner(frame_of(packet), *plan.generation, workplace_.workers);
+    if (owner == number_) {
+      packets[kept++] = packet;
+    } else if (!workplace_.handover.give(number_, owner, Handover::Purpose::process, packet)) {
+      lose(static_cast<core::PortIndex>(packet->port), packet);
+    }
+  }
+  return kept;
+}
+
+void Worker::process(const Plan& plan, Packets packets) noexcept {
+  if (packets.empty()) return;
+  if (!plan.generation || !fill_spares()) {
+    for (rte_mbuf* packet : packets) lose(static_cast<core::PortIndex>(packet->port), packet);
+    return;
+  }
+  std::array<core::Frame, core::kBurst> frames;
+  std::array<core::Frame, core::kBurst> spare_frames;
+  std::transform(packets.begin(), packets.end(), frames.begin(), frame_of);
+  std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
+  core::Spares spares{.frames = {spare_frames.data(), packets.size()}};
+  switch_.process({frames.data(), packets.size()}, spares, *plan.generation, now_);
+
+  for (std::size_t i = 0; i < packets.size(); ++i) settle(plan, packets[i], frames[i]);
+  for (std::size_t i = 0; i < spares.used; ++i) {
+    settle(plan, std::exchange(spares_[i], nullptr), spare_frames[i]);
+  }
+}
+
+bool Worker::fill_spares() noexcept {
+  for (rte_mbuf*& spare : spares_) {
+    if (spare != nullptr) continue;
+    spare = rte_pktmbuf_alloc(workplace_.buffers);
+    if (spare == nullptr) return false;
+  }
+  return true;
+}
+
+void Worker::settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept {
+  switch (frame.action) {
+    case core::Action::drop:
+      rte_pktmbuf_free(packet);
+      return;
+    case core::Action::punt:
+      punt(plan, packet);
+      return;
+    case core::Action::hold:
+      packet->data_len = frame.length;
+      packet->pkt_len = frame.length;
+      hold(packet, frame);
+      return;
+    case core::Action::transmit:
+      packet->data_len = frame.length;
+      packet->pkt_len = frame.length;
+      transmit(plan, frame.port, packet);
+      return;
+  }
+}
+
+void Worker::transmit(const Plan& plan, core::PortIndex index, rte_mbuf* packet) noexcept {
+  const PlannedPort* port = plan.port(index);
+  if (port == nullptr) {
+    lose(index, packet);
+  } else if (port->worker == number_) {
+    tx_.add(port->device, packet);
+  } else {
+    packet->port = index;
+    if (!workplace_.handover.give(number_, port->worker, Handover::Purpose::transmit, packet))
+      lose(index, packet);
+  }
+}
+
+void Worker::hold(rte_mbuf* packet, const core::Frame& frame) noexcept {
+  using Put = HoldQueue<rte_mbuf>::Put;
+  const Put put = held_.put(packet, frame.hop, now_);
+  packet->port = frame.port;
+  if (put == Put::full) {
+    lose(frame.port, packet);
+  } else if (put == Put::first) {
+    // A full ring means that the control thread is behind; the next packet after this one's patience asks
+    // again.
+    static_cast<void>(rte_ring_sp_enqueue(wanted_, reinterpret_cast<void*>(std::uintptr_t{frame.hop} + 1)));
+    workplace_.doorbell.ring();
+  }
+}
+
+void Worker::punt(const Plan& plan, rte_mbuf* packet) noexcept {
+  const PlannedPort* port = plan.port(static_cast<core::PortIndex>(packet->port));
+  if (port != nullptr && port->twin != kNoDevice && port->worker == number_) {
+    tx_.add(port->twin, packet);
+  } else {
+    // Behind an XDP program there is no way back, and another worker's twin is not ours to send on.
+    lose(static_cast<core::PortIndex>(packet->port), packet);
+  }
+}
+
+void Worker::lose(core::PortIndex port, rte_mbuf* packet) noexcept {
+  if (port < lost_.size()) lost_[port].add(1);
+  rte_pktmbuf_free(packet);
+}
+
+void Worker::release_held(const Plan& plan) noexcept {
+  core::Hops& hops = workplace_.shared.hops;
+  const auto send = [&](rte_mbuf* packet, core::HopIndex index) {
+    const core::Hops::Hop hop = hops.use(index, now_);
+    auto* bytes = rte_pktmbuf_mtod(packet, std::uint8_t*);
+    std::copy(hop.mac.octets.begin(), hop.mac.octets.end(), bytes);
+    write_mac(bytes + 6, workplace_.shared.ports[hop.port].mac.load(std::memory_order_relaxed));
+    transmit(plan, hop.port, packet);
+  };
+  held_.release(
+      now_, [&](core::HopIndex index) { return hops.use(index, now_).resolved; }, send,
+      [&](rte_mbuf* packet) { lose(static_cast<core::PortIndex>(packet->port), packet); });
+}
+
+void Worker::sweep() noexcept {
+  const std::uint64_t passed = std::min(now_ns_ - swept_ns_, kSweepRoundNs);
+  const std::size_t due = switch_.capacity() * passed / kSweepRoundNs;
+  if (due < kSweepLeast) return;
+  switch_.sweep(now_, std::min(due, kSweepMost));
+  swept_ns_ = now_ns_;
+}
+
+void Worker::work_on_task() noexcept {
+  SessionTask* task = task_.load(std::memory_order_acquire);
+  if (task == nullptr) return;
+  if (task->kind == SessionTask::Kind::dump) {
+    task->more = switch_.dump(task->cursor, SessionTask::kPiece, task->filter, now_, task->views);
+  } else {
+    task->more = switch_.clear(task->cursor, SessionTask::kPiece, task->filter, task->cleared);
+  }
+  task_.store(nullptr, std::memory_order_release);
+  workplace_.doorbell.ring();
+}
+
+void Worker::rest(unsigned handled) noexcept {
+  if (handled != 0) {
+    idle_ = 0;
+    return;
+  }
+  if (++idle_ < kPatientPolls || workplace_.poll) {
+    rte_pause();
+    return;
+  }
+  const std::uint64_t ns = std::min(kFirstSleepNs * (idle_ - kPatientPolls + 1), kLongestSleepNs);
+  const timespec pause{0, static_cast<long>(ns)};
+  workplace_.plans.leave(number_);
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);  // waking early, by a signal, does no harm
+  workplace_.plans.join(number_);
+}
+
+std::size_t Worker::take_wanted(std::span<core::HopIndex> out) noexcept {
+  std::size_t count = 0;
+  void* entry = nullptr;
+  while (count < out.size() && rte_ring_sc_dequeue(wanted_, &entry) == 0) {
+    out[count++] = static_cast<core::HopIndex>(reinterpret_cast<std::uintptr_t>(entry) - 1);
+  }
+  return count;
+}
+
+}  // namespace headgate::shell

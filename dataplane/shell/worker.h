@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dataplane/core/switch.h"
+#include "dataplane/shell/doorbell.h"
+#include "dataplane/shell/hold_queue.h"
+#include "dataplane/shell/plan.h"
+#include "dataplane/shell/published.h"
+#include "dataplane/shell/session_memory.h"
+#include "dataplane/shell/session_task.h"
+#include "dataplane/shell/tx_batches.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+struct rte_ring;
+
+namespace headgate::shell {
+
+/// The rings over which workers hand packets to each other: one for each ordered pair and purpose.
+class Handover {
+ public:
+  enum class Purpose : std::uint8_t {
+    process,   ///< the receiver owns the session
+    transmit,  ///< the receiver owns the port of the way out
+  };
+  explicit Handover(unsigned workers);
+  ~Handover();
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+
+  /// False when the ring is full: the packet is still the caller's.
+  [[nodiscard]] bool give(unsigned from, unsigned to, Purpose purpose, rte_mbuf* packet) noexcept;
+  /// Fills `out` with what `from` handed to `to`; returns how many.
+  [[nodiscard]] unsigned take(unsigned from, unsigned to, Purpose purpose, std::span<rte_mbuf*> out) noexcept;
+
+ private:
+  [[nodiscard]] rte_ring* ring(unsigned from, unsigned to, Purpose purpose) const noexcept {
+    return rings_[(from * workers_ + to) * 2 + static_cast<unsigned>(purpose)];
+  }
+  unsigned workers_;
+  std::vector<rte_ring*> rings_;
+};
+
+/// What all workers have in common.
+struct Workplace {
+  core::Shared& shared;
+  Published<Plan>& plans;
+  Handover& handover;
+  Doorbell& doorbell;
+  rte_mempool* buffers;
+  unsigned workers;
+  bool poll;  ///< never sleep
+};
+
+/// One thread of the packet path: receives on its ports, switches what it owns, sends.
+class Worker {
+ public:
+  Worker(unsigned number, const Workplace& workplace, SessionMemory memory,
+         const core::Switch::Config& config);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// The thread's body; returns after stop().
+  void run() noexcept;
+  /// Any thread.
+  void stop() noexcept { stop_.store(true, std::memory_order_release); }
+
+  /// Control thread: hands over a task; one at a time. It is the worker's until finished() and the doorbell
+  /// rings.
+  void post(SessionTask& task) noexcept { task_.store(&task, std::memory_order_release); }
+  [[nodiscard]] bool finished() const noexcept { return task_.load(std::memory_order_acquire) == nullptr; }
+  /// Control thread: next hops that packets wait for, into `out`; returns how many.
+  [[nodiscard]] std::size_t take_wanted(std::span<core::HopIndex> out) noexcept;
+
+  [[nodiscard]] const core::Switch& packets() const noexcept { return switch_; }
+  /// Any thread: packets to a port that did not leave: held in vain, without room in a ring, or refused.
+  [[nodiscard]] std::uint64_t lost(core::PortIndex port) const noexcept { return lost_[port].get(); }
+  [[nodiscard]] std::uint64_t refused(std::uint16_t device) const noexcept { return tx_.refused(device); }
+
+ private:
+  using Packets = std::span<rte_mbuf*>;
+
+  unsigned poll_once(const Plan& plan) noexcept;
+  unsigned receive(const Plan& plan, const PlannedPort& port) noexcept;
+  unsigned receive_from_kernel(const PlannedPort& port) noexcept;
+  unsigned take_handed(const Plan& plan) noexcept;
+  std::size_t keep_switched(const Plan& plan, const PlannedPort& port, Packets packets) noexcept;
+  std::size_t keep_own(const Plan& plan, Packets packets) noexcept;
+  void process(const Plan& plan, Packets packets) noexcept;
+  [[nodiscard]] bool fill_spares() noexcept;
+  void settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
+  void transmit(const Plan& plan, core::PortIndex index, rte_mbuf* packet) noexcept;
+  void hold(rte_mbuf* packet, const core::Frame& frame) noexcept;
+  void punt(const Plan& plan, rte_mbuf* packet) noexcept;
+  void lose(core::PortIndex port, rte_mbuf* packet) noexcept;
+  void release_held(const Plan& plan) noexcept;
+  void sweep() noexcept;
+  void work_on_task() noexcept;
+  void rest(unsigned handled) noexcept;
+
+  const unsigned number_;
+  Workplace workplace_;
+  SessionMemory memory_;
+  core::Switch switch_;
+  TxBatches tx_;
+  HoldQueue<rte_mbuf> held_;
+  std::array<rte_mbuf*, core::kBurst> spares_{};
+  rte_ring* wanted_;
+  std::array<core::Counter, core::kMaxPorts> lost_{};
+  std::uint64_t now_ns_ = 0;
+  Tick now_;
+  std::uint64_t swept_ns_ = 0;
+  unsigned idle_ = 0;
+  std::atomic<SessionTask*> task_{nullptr};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace headgate::shell
