@@ -15,10 +15,6 @@ using google::protobuf::Message;
 using schema::Entry;
 using schema::Menu;
 
-const Message& default_of(const Menu& menu) {
-  return *google::protobuf::MessageFactory::generated_factory()->GetPrototype(menu.message);
-}
-
 /// Writes the edits between two configurations, menu by menu in the order of the schema. A dump is what leads
 /// from the empty configuration to the given one.
 class Writer {

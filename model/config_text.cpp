@@ -8,7 +8,6 @@
 
 #include "model/field_access.h"
 #include "model/line.h"
-#include "model/ports.h"
 #include "model/schema.h"
 
 namespace headgate::text {
@@ -151,11 +150,6 @@ Status Executor::change(const Command& command, const line::Step& step) {
   }
 }
 
-/// Whether a word after the port of a service only says which application it is, as later releases write it.
-bool application_word(const line::Token& token) {
-  return port_of(token.text).has_value() || token.text == "basic-slb";
-}
-
 /// The place of the menu above one that an alias path reached past menus that it does not name.
 Place above(const Menu& menu) {
   Place place;
@@ -177,7 +171,9 @@ Status Executor::enter(const Command& command, const line::Step& step) {
     auto checked = schema::check(*menu.key, step[1], menu.object);
     if (!checked) return checked.error();
     key = *checked;
-    used = menu.key->kind == config::SERVICE && step.size() == 3 && application_word(step[2]) ? 3 : 2;
+    used = menu.key->kind == config::SERVICE && step.size() == 3 && schema::names_application(step[2].text)
+               ? 3
+               : 2;
   }
   if (step.size() > used) return unexpected(step[used], command.word);
   next.stops.push_back({command.entry, key});

@@ -157,6 +157,10 @@ void remove_doubles(Message& message, const Entry& entry) {
 
 }  // namespace
 
+const Message& default_of(const Menu& menu) {
+  return *google::protobuf::MessageFactory::generated_factory()->GetPrototype(menu.message);
+}
+
 std::string text_of(const Message& message, const Entry& entry) {
   if (entry.kind != config::TUPLE) return scalar_text(message, entry);
   return tuple_text(message.GetReflection()->GetMessage(message, entry.field), entry);

@@ -14,6 +14,9 @@ namespace headgate::schema {
 
 using google::protobuf::Message;
 
+/// A menu's message with every setting at its default.
+[[nodiscard]] const Message& default_of(const Menu& menu);
+
 /// The value of a setting as the dump prints it, without quotes; the default when it is not set. A TUPLE is
 /// its arguments, separated by blanks, without trailing ones that equal their default.
 [[nodiscard]] std::string text_of(const Message& message, const Entry& entry);

@@ -101,6 +101,10 @@ struct Menu {
 /// As check(), of a word as it was typed: an unquoted "none" stands for the empty text.
 [[nodiscard]] Result<std::string> check(const Entry& entry, const line::Token& token, std::string_view what);
 
+/// Whether a word behind the port of a service only says which application it is, as later releases write it:
+/// "service 80 http".
+[[nodiscard]] bool names_application(std::string_view word);
+
 /// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 address".
 [[nodiscard]] std::string allowed(const Entry& entry);
 

@@ -149,6 +149,10 @@ Result<std::string> check(const Entry& entry, const line::Token& token, std::str
   return check(entry, std::string_view(token.text), what);
 }
 
+bool names_application(std::string_view word) {
+  return port_of(word).has_value() || word == "basic-slb";
+}
+
 std::vector<std::string> candidates(const Entry& entry) {
   if (entry.kind == config::FLAG || entry.kind == config::STATE) return {"ena", "dis"};
   if (entry.kind == config::POWER) return {"on", "off"};

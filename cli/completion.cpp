@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/tree.h"
+#include "model/line.h"
+
+namespace headgate::cli {
+namespace {
+
+/// An unfinished line: where its last step is typed, that step's finished words, and the word at the cursor.
+struct Unfinished {
+  Place place;
+  std::vector<std::string> words;
+  std::string last;
+};
+
+/// Splits at the last "/" that no quotes protect.
+std::pair<std::string_view, std::string_view> cut(std::string_view line) {
+  std::size_t at = std::string_view::npos;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    if (line[i] == '/' && !quoted) at = i;
+  }
+  if (at == std::string_view::npos) return {"", line};
+  return {line.substr(0, at + 1), line.substr(at + 1)};
+}
+
+/// Follows finished steps; those that are no menus are passed over.
+std::optional<Place> walk(Place place, std::string_view text, config::Level level) {
+  const auto line = line::split(text);
+  if (!line) return std::nullopt;
+  if (line->absolute) place.stops.clear();
+  for (const auto& step : line->steps) {
+    if (step.empty()) return std::nullopt;
+    const auto command = match(place.menu(), step[0].text, level);
+    if (!command) return std::nullopt;
+    const Menu* menu = (*command)->menu;
+    if (menu == nullptr) continue;
+    if (menu->key != nullptr && step.size() < 2) return std::nullopt;
+    place = entered(place, *menu, menu->key != nullptr ? step[1].text : "");
+  }
+  return place;
+}
+
+std::optional<Unfinished> read(const Place& place, std::string_view text, config::Level level) {
+  const auto [head, tail] = cut(text);
+  auto reached = walk(place, head, level);
+  const auto step = line::split(tail);
+  if (!reached || !step) return std::nullopt;
+  Unfinished line{*reached, {}, ""};
+  if (step->steps.empty()) return line;
+  for (const auto& token : step->steps[0]) line.words.push_back(token.text);
+  const bool open = tail.back() != ' ' && tail.back() != '\t';
+  if (open) {
+    line.last = line.words.back();
+    line.words.pop_back();
+  }
+  return line;
+}
+
+/// The entry that the next argument of a step is checked against; null when there is none.
+const schema::Entry* next_argument(const Command& command, std::size_t given) {
+  if (command.menu != nullptr) return given == 0 ? command.menu->key : nullptr;
+  if (command.setting == nullptr)
+    return given < command.arguments.size() ? command.arguments[given].entry : nullptr;
+  const schema::Entry* entry = command.setting->entry;
+  using schema::Verb;
+  if (entry == nullptr || command.setting->verb == Verb::on || command.setting->verb == Verb::off)
+    return nullptr;
+  if (entry->kind == config::TUPLE)
+    return given < entry->arguments.size() ? &entry->arguments[given] : nullptr;
+  return given == 0 ? entry : nullptr;
+}
+
+std::vector<std::string> words_of(const Menu& menu, config::Level level) {
+  std::vector<std::string> words;
+  for (const Command& command : menu.commands)
+    if (!command.alias && command.level <= level) words.push_back(command.word);
+  return words;
+}
+
+/// The texts that may stand at the cursor.
+std::vector<std::string> texts_at(const Unfinished& line, config::Level level) {
+  if (line.words.empty()) {
+    auto words = words_of(line.place.menu(), level);
+    const bool mine = std::ranges::any_of(words, [&](const auto& w) { return w.starts_with(line.last); });
+    if (mine) return words;
+    words.clear();
+    for (const Command& command : global_commands())
+      if (command.level <= level) words.push_back(command.word);
+    return words;
+  }
+  const auto command = match(line.place.menu(), line.words[0], level);
+  if (!command) return {};
+  const std::size_t given = line.words.size() - 1;
+  if (const auto* entry = next_argument(**command, given)) return schema::candidates(*entry);
+  const auto& arguments = (*command)->arguments;
+  return given < arguments.size() ? arguments[given].words : std::vector<std::string>{};
+}
+
+std::string common_start(const std::vector<std::string>& texts) {
+  std::string common = texts.front();
+  for (const auto& text : texts) {
+    const auto end = std::ranges::mismatch(common, text).in1;
+    common.erase(end, common.end());
+  }
+  return common;
+}
+
+std::string argument_help(const Command& command, std::size_t given) {
+  if (const auto* entry = next_argument(command, given)) {
+    const std::string what = command.menu != nullptr      ? command.menu->object
+                             : command.setting == nullptr ? command.arguments[given].label
+                                                          : entry->help;
+    return fmt::format("     {} - {}\n", schema::allowed(*entry), what);
+  }
+  if (given < command.arguments.size() && !command.arguments[given].words.empty())
+    return fmt::format("     {} - {}\n", line::join(command.arguments[given].words, " or "), command.help);
+  return "     nothing more\n";
+}
+
+}  // namespace
+
+Completion complete(const Place& place, std::string_view text, config::Level level) {
+  const auto line = read(place, text, level);
+  if (!line) return {};
+  std::vector<std::string> fitting;
+  std::ranges::copy_if(texts_at(*line, level), std::back_inserter(fitting),
+                       [&](const std::string& t) { return t.starts_with(line->last); });
+  if (fitting.empty()) return {};
+  if (fitting.size() == 1) return {fitting[0].substr(line->last.size()) + " ", {}};
+  return {common_start(fitting).substr(line->last.size()), fitting};
+}
+
+std::string help(const Place& place, std::string_view text, config::Level level) {
+  const auto line = read(place, text, level);
+  if (!line) return "";
+  if (!line->words.empty()) {
+    const auto command = match(line->place.menu(), line->words[0], level);
+    return command ? argument_help(**command, line->words.size() - 1) : "";
+  }
+  std::string shown;
+  for (const auto* commands : {&line->place.menu().commands, &global_commands()}) {
+    for (const Command& command : *commands)
+      if (!command.alias && command.level <= level && command.word.starts_with(line->last))
+        shown += fmt::format("     {:<8} - {}\n", command.word, command.help);
+    if (!shown.empty()) return shown;
+  }
+  return shown;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "cli/screens.h"
+#include "model/config_text.h"
+#include "model/field_access.h"
+#include "model/line.h"
+
+namespace headgate::cli {
+namespace {
+
+using google::protobuf::Message;
+using schema::Entry;
+using schema::Menu;
+
+constexpr std::size_t kWidth = 76;
+
+/// "  grace disabled, fastage 0", at most kWidth columns a line where that can be.
+std::string wrapped(const std::vector<std::string>& parts) {
+  std::string text;
+  std::string line;
+  for (const auto& part : parts) {
+    if (!line.empty() && line.size() + 2 + part.size() > kWidth) {
+      text += line + ",\n";
+      line.clear();
+    }
+    line += (line.empty() ? "  " : ", ") + part;
+  }
+  return line.empty() ? text : text + line + "\n";
+}
+
+std::string digest(const Entry& entry, const Message& message) {
+  const std::string value = setting_text(message, entry);
+  if (entry.kind == config::STATE || entry.kind == config::POWER) return value;
+  const bool list = entry.field->is_repeated();
+  return (list ? entry.label + "s" : entry.word) + " " + (value.empty() ? "none" : value);
+}
+
+std::string own_settings(const Message& message, const Menu& menu) {
+  std::vector<std::string> parts;
+  for (const Entry& entry : menu.entries)
+    if (entry.kind != config::MENU) parts.push_back(digest(entry, message));
+  return wrapped(parts);
+}
+
+/// The title of an object below `title`, without the blank that prompts have.
+std::string title_below(const Menu& menu, const Message& object) {
+  if (menu.key == nullptr) return menu.title;
+  return menu.object + " " + schema::key_of(object, menu);
+}
+
+}  // namespace
+
+std::string setting_text(const Message& message, const Entry& entry) {
+  if (entry.field->is_repeated()) {
+    const auto values = schema::list_of(message, entry);
+    return values.empty() ? "none" : line::join(values, entry.kind == config::MEMBERS ? " " : ", ");
+  }
+  const std::string text = schema::text_of(message, entry);
+  if (entry.kind == config::STATE || entry.kind == config::FLAG)
+    return text == "ena" ? "enabled" : "disabled";
+  if (entry.kind == config::POWER) return text == "on" ? "ON" : "OFF";
+  return entry.unit.empty() ? text : text + " " + entry.unit;
+}
+
+std::string settings(const Message& message, const Menu& menu, const std::string& title) {
+  std::string text;
+  const std::string own = own_settings(message, menu);
+  if (!own.empty()) text = fmt::format("Current {} settings:\n{}", title, own);
+  const auto& reflect = *message.GetReflection();
+  for (const Entry& entry : menu.entries) {
+    if (entry.kind != config::MENU) continue;
+    if (!entry.keyed()) text += settings(*schema::find(message, entry, ""), *entry.menu, entry.menu->title);
+    for (int i = 0; entry.keyed() && i < reflect.FieldSize(message, entry.field); ++i) {
+      const Message& object = reflect.GetRepeatedMessage(message, entry.field, i);
+      const std::string name = title_below(*entry.menu, object);
+      text += settings(object, *entry.menu, menu.key != nullptr ? title + " " + name : name);
+    }
+  }
+  return text;
+}
+
+std::string dump_script(const config::Config& config, std::time_t now, const std::string& version) {
+  const std::tm local = fmt::localtime(now);
+  return fmt::format(
+      "script start \"Headgate\" 4  /**** DO NOT EDIT THIS LINE!\n"
+      "/* Configuration dump taken {:%H:%M:%S %a %b %e, %Y}\n"
+      "/* Version {}\n"
+      "{}/\n"
+      "script end  /**** DO NOT EDIT THIS LINE!\n",
+      local, version, text::dump(config));
+}
+
+}  // namespace headgate::cli

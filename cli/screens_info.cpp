@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "cli/screens.h"
+#include "model/ip.h"
+#include "model/ports.h"
+
+namespace headgate::cli {
+namespace {
+
+std::string_view state_text(control::State state) {
+  switch (state) {
+    case control::UP:
+      return "up";
+    case control::FAILED:
+      return "FAILED";
+    case control::DISABLED:
+      return "DISABLED";
+    case control::NO_SERVICES_UP:
+      return "NO SERVICES UP";
+    default:
+      return "not checked";
+  }
+}
+
+std::string port_name_of(std::uint32_t port) {
+  return port_text(static_cast<std::uint16_t>(port));
+}
+std::string protocol_text(std::uint32_t protocol) {
+  return protocol == static_cast<std::uint32_t>(Protocol::udp) ? "udp" : "tcp";
+}
+std::string mac_text(const std::string& mac) {
+  return mac.empty() ? Mac{}.text() : mac;
+}
+std::string_view flag(bool on) {
+  return on ? "ena" : "dis";
+}
+
+std::string target_line(const control::TargetStatus& target) {
+  return fmt::format("        {} {}, health {}, {} ms, {}{}\n", port_name_of(target.rport()),
+                     protocol_text(target.protocol()), target.check(), target.response_ms(),
+                     state_text(target.state()), target.reason().empty() ? "" : ", " + target.reason());
+}
+
+std::string real_lines(const control::RealStatus& real) {
+  std::string text =
+      fmt::format("{:>3}: {}, {}, vlan {}, port {}, health {}{}, {}\n", real.number(), real.rip(),
+                  mac_text(real.mac()), real.vlan(), real.port(), real.health_layer(),
+                  real.name().empty() ? "" : ", " + real.name(), state_text(real.state()));
+  if (real.target().empty()) return text;
+  text += "    real ports:\n";
+  for (const auto& target : real.target()) text += target_line(target);
+  return text;
+}
+
+std::string member_line(const control::MemberStatus& member) {
+  return fmt::format("          {}: {}, backup none, {} ms, group {}, {}\n", member.real(), member.rip(),
+                     member.response_ms(), flag(member.group_enabled()), state_text(member.state()));
+}
+
+template <class Members>
+std::string member_lines(const Members& members) {
+  std::string text = "        real servers:\n";
+  for (const auto& member : members) text += member_line(member);
+  return text;
+}
+
+std::string virt_lines(const control::VirtStatus& virt) {
+  std::string text = fmt::format("{:>3}: IP4 {}, {}", virt.number(), virt.vip(), mac_text(virt.mac()));
+  if (!virt.vname().empty()) text += ", vname " + virt.vname();
+  if (virt.state() != control::UP) text += fmt::format(", {}", state_text(virt.state()));
+  text += "\n    virtual ports:\n";
+  for (const auto& service : virt.service()) {
+    text += fmt::format("    {}: rport {}, group {}, health {}, backup none\n", port_name_of(service.vport()),
+                        port_name_of(service.rport()), service.group(), service.check());
+    text += member_lines(service.member());
+  }
+  return text;
+}
+
+std::string group_lines(const control::GroupStatus& group) {
+  return fmt::format("{:>3}: metric {}, health {}, backup none{}\n", group.number(), group.metric(),
+                     group.check(), group.name().empty() ? "" : ", " + group.name()) +
+         member_lines(group.member());
+}
+
+template <class Objects, class Lines>
+Result<std::string> one_of(const Objects& objects, std::uint32_t number, std::string_view what, Lines lines) {
+  for (const auto& object : objects)
+    if (object.number() == number) return lines(object);
+  return Error{fmt::format("{} {} does not exist in the running configuration", what, number)};
+}
+
+std::string session_line(const forwarding::Session& session) {
+  constexpr std::uint32_t kMinute = 60;
+  return fmt::format("{},{:02}: {} {}, {} {} -> {} {} age {} v:{} E {}\n", session.worker() + 1,
+                     session.port(), Ipv4{session.client()}.text(), session.client_port(),
+                     Ipv4{session.vip()}.text(), port_name_of(session.vport()), Ipv4{session.rip()}.text(),
+                     port_name_of(session.rport()), (session.left_seconds() + kMinute - 1) / kMinute,
+                     session.virt(), session.state());
+}
+
+std::string_view severity_text(std::uint32_t severity) {
+  static constexpr std::array<std::string_view, 8> kNames = {"EMERG",   "ALERT",  "CRIT", "ERR",
+                                                             "WARNING", "NOTICE", "INFO", "DEBUG"};
+  return kNames[std::min<std::size_t>(severity, kNames.size() - 1)];
+}
+
+}  // namespace
+
+std::string slb_state(const control::StatusReply& status) {
+  std::string text;
+  if (!status.slb_on()) text += "Server load balancing is globally turned OFF.\n";
+  if (!status.dataplane_connected())
+    text += "The dataplane is not connected; it forwards on its last configuration.\n";
+  text += "Real server state:\n";
+  for (const auto& real : status.real()) text += real_lines(real);
+  text += "\nVirtual server state:\n";
+  for (const auto& virt : status.virt()) text += virt_lines(virt);
+  text += "\nPort state:\n";
+  for (const auto& port : status.port())
+    text += fmt::format("{:>3}: {}, client {}, server {}, {}\n", port.number(), port.device(),
+                        flag(port.client()), flag(port.server()), port.up() ? "up" : "DOWN");
+  return text;
+}
+
+Result<std::string> real_state(const control::StatusReply& status, std::uint32_t number) {
+  return one_of(status.real(), number, "real server", real_lines);
+}
+
+Result<std::string> virt_state(const control::StatusReply& status, std::uint32_t number) {
+  return one_of(status.virt(), number, "virtual server", virt_lines);
+}
+
+Result<std::string> group_state(const control::StatusReply& status, std::uint32_t number) {
+  return one_of(status.group(), number, "real server group", group_lines);
+}
+
+std::string session_list(const forwarding::Sessions& sessions) {
+  std::string text;
+  for (const auto& session : sessions.session()) text += session_line(session);
+  return text +
+         fmt::format("{} session{}\n", sessions.session_size(), sessions.session_size() == 1 ? "" : "s");
+}
+
+std::string log_lines(const control::LogReply& log) {
+  std::string text = fmt::format("Last {} log messages:\n", log.line_size());
+  for (const auto& line : log.line()) {
+    const std::tm local = fmt::localtime(static_cast<std::time_t>(line.unix_ms() / 1000));
+    text += fmt::format("{:%b %e %H:%M:%S} {:<7} {}\n", local, severity_text(line.severity()), line.text());
+  }
+  return text;
+}
+
+std::string link_state(const control::StatsReply& stats) {
+  std::string text =
+      "Port  Interface        MAC address        Link\n----  ---------------  -----------------  ----\n";
+  for (const auto& port : stats.stats().port()) {
+    Mac mac;
+    if (port.mac().size() == mac.octets.size()) std::ranges::copy(port.mac(), mac.octets.begin());
+    text += fmt::format("{:>3}   {:<15}  {}  {}\n", port.port(), port.kernel_interface(), mac.text(),
+                        port.up() ? "up" : "down");
+  }
+  return text;
+}
+
+std::string general(const General& general, const control::StatusReply& status) {
+  const std::tm local = fmt::localtime(general.now);
+  std::string text = fmt::format("System Information at {:%H:%M:%S %a %b %e, %Y}\n\n", local);
+  text += fmt::format("System name:            {}\n", general.host_name);
+  text += fmt::format("Software version:       {}\n", general.version);
+  text += fmt::format("Server load balancing:  {}\n", status.slb_on() ? "ON" : "OFF");
+  text += fmt::format("Dataplane:              {}\n",
+                      status.dataplane_connected() ? "connected" : "NOT CONNECTED");
+  text += fmt::format("Generation:             {}\n", status.generation());
+  return text;
+}
+
+}  // namespace headgate::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "cli/client.h"
+#include "cli/console.h"
+#include "cli/tree.h"
+
+namespace headgate::cli {
+
+/// One CLI session: where it stands and how it talks. Executes lines (reference 1.3 to 1.5).
+///
+/// It holds no configuration: settings are sent as edits, values are fetched. Errors go to the console.
+class Shell {
+ public:
+  Shell(Client& client, Console& console, const control::Opened& opened);
+
+  /// One line: its steps from left to right, up to the first error, which has been printed when this is
+  /// false.
+  bool execute(std::string_view text);
+  /// ">> Real server 1 # "; empty at verbosity 0.
+  [[nodiscard]] std::string prompt() const;
+  [[nodiscard]] bool leaving() const { return leaving_; }
+  [[nodiscard]] const Place& place() const { return place_; }
+  [[nodiscard]] config::Level level() const { return level_; }
+  /// Edits were sent that no apply or revert followed.
+  [[nodiscard]] bool pending() const { return pending_; }
+
+  // What handlers need.
+  Console& console() { return console_; }
+  /// What headgated answers; its refusals, one a line, are the error.
+  Result<control::Reply> call(const control::Request& request);
+  /// Prints, unless the verbosity is 0.
+  void print(std::string_view text);
+  /// A report: 66 dashes, then the text.
+  void report(std::string_view text);
+  /// Asks for "y"; false when nobody answers.
+  bool confirmed(const std::string& question);
+  void leave() { leaving_ = true; }
+  void move(Place place) { place_ = std::move(place); }
+  void set_pending(bool pending) { pending_ = pending; }
+  void set_verbosity(unsigned verbosity) { verbosity_ = verbosity; }
+  [[nodiscard]] unsigned verbosity() const { return verbosity_; }
+  void set_lines(unsigned lines);
+  [[nodiscard]] unsigned lines() const { return lines_; }
+  [[nodiscard]] const std::deque<std::string>& history() const { return history_; }
+
+ private:
+  Status run(const line::Line& line);
+  Status step(const line::Step& step);
+  Status enter(const Command& command, const line::Step& step);
+  Status handle(const Command& command, const line::Step& step);
+  Result<std::string> argument(const Argument& argument, const line::Step& step, std::size_t index);
+  Result<std::string> recall(std::string_view text) const;
+  void fail(const Error& error);
+
+  Client& client_;
+  Console& console_;
+  Place place_;
+  std::string host_name_;
+  config::Level level_;
+  unsigned verbosity_ = 2;
+  unsigned lines_ = 24;
+  std::deque<std::string> history_;  ///< the last kHistory lines, oldest first
+  bool leaving_ = false;
+  bool pending_ = false;
+  bool show_menu_ = false;  ///< the line entered a menu last
+};
+
+/// Changes a setting of the current menu: checks its values, asks for what is missing, sends the edit.
+Status change_setting(Shell& shell, const schema::Command& command, const line::Step& step);
+
+/// The message of the current menu in a configuration; null where the object does not exist.
+[[nodiscard]] const google::protobuf::Message* message_at(const Place& place, const config::Config& config);
+/// The running or pending configuration.
+Result<config::Config> fetch(Shell& shell, control::Which which);
+
+}  // namespace headgate::cli
