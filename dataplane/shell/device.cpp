@@ -28,9 +28,7 @@ int set_up(std::uint16_t id, rte_mempool* buffers) {
   }
   if (const int error = rte_eth_tx_queue_setup(id, 0, tx, static_cast<unsigned>(socket), nullptr))
     return error;
-  if (const int error = rte_eth_dev_start(id); error != 0) return error;
-  rte_eth_promiscuous_enable(id);  // our twin or the kernel decides what is for this box
-  return 0;
+  return rte_eth_dev_start(id);
 }
 
 }  // namespace
@@ -83,6 +81,10 @@ std::uint16_t Device::mtu() const {
 
 void Device::set_mtu(std::uint16_t mtu) {
   rte_eth_dev_set_mtu(id_, mtu);
+}
+
+void Device::hear_all_multicast() {
+  rte_eth_allmulticast_enable(id_);
 }
 
 bool Device::link_up() const {

@@ -35,6 +35,8 @@ class Device {
   [[nodiscard]] Mac mac() const;
   [[nodiscard]] std::uint16_t mtu() const;
   void set_mtu(std::uint16_t mtu);
+  /// Has the NIC deliver all multicast frames, as the kernel behind a twin may want any (IPv6's discovery).
+  void hear_all_multicast();
   [[nodiscard]] bool link_up() const;
   [[nodiscard]] DeviceCounts counts() const;
   void clear_counts();

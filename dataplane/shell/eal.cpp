@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -129,7 +130,11 @@ Eal::Eal(Eal&& other) noexcept : buffers_(std::exchange(other.buffers_, nullptr)
 Eal::~Eal() {
   if (buffers_ == nullptr) return;
   rte_mempool_free(buffers_);
+  const std::filesystem::path folder = rte_eal_get_runtime_dir();
   rte_eal_cleanup();
+  std::error_code ignored;  // not empty, or not there
+  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove(folder.parent_path(), ignored);  // if no other DPDK program has anything there
 }
 
 }  // namespace headgate::shell

@@ -113,6 +113,7 @@ Status Ports::add_twin(OpenPort& port) const {
                    fmt::format("iface={},mac={}", port.kernel_interface, port.device.mac().text()), buffers_);
   if (!twin) return twin.error();
   twin->set_mtu(port.device.mtu());
+  port.device.hear_all_multicast();
   port.twin = std::move(*twin);
   return Done{};
 }
