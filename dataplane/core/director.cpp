@@ -23,8 +23,14 @@ Key target_key(const forwarding::Target& target) {
 
 template <class Key>
 Key binding_key(const forwarding::Service& service, const forwarding::Member& member) {
-  return {service.virt(),  service.vport(), service.protocol(),
-          service.group(), member.real(),   member.rport()};
+  return {.virt = service.virt(),
+          .vport = service.vport(),
+          .protocol = service.protocol(),
+          .group = service.group(),
+          .real = member.real(),
+          .rport = member.rport(),
+          .vip = service.vip(),
+          .rip = member.rip()};
 }
 
 bool is_port(std::uint32_t number) {
@@ -49,6 +55,7 @@ Director::Director(Shared& shared)
 Status Director::check(const forwarding::Generation& generation) const {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> endpoints;
   std::set<BindingKey> bindings;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> members;
   for (const auto& service : generation.service()) {
     if (!is_port(service.vport())) return Error{fmt::format("{}: port must be 1-65535", text(service))};
     if (service.protocol() != static_cast<std::uint32_t>(Protocol::tcp)) {
@@ -64,7 +71,8 @@ Status Director::check(const forwarding::Generation& generation) const {
             fmt::format("{}: real server {} needs a port 1-65535 and a weight 1-65535, not {} and {}",
                         text(service), member.real(), member.rport(), member.weight())};
       }
-      if (!bindings.insert(binding_key<BindingKey>(service, member)).second) {
+      bindings.insert(binding_key<BindingKey>(service, member));
+      if (!members.emplace(service.virt(), service.vport(), member.real(), member.rport()).second) {
         return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
       }
     }
@@ -289,16 +297,16 @@ SessionFilter Director::filter(const forwarding::SessionFilter& filter) const {
   if (filter.real() == 0 && filter.virt() == 0) return out;
   out.bindings.resize(kMaxBindings);
   for (BindingSlot slot = 0; slot < kMaxBindings; ++slot) {
-    const auto& [virt, vport, protocol, group, real, rport] = bound_[slot].key;
-    out.bindings[slot] =
-        (filter.real() == 0 || filter.real() == real) && (filter.virt() == 0 || filter.virt() == virt);
+    const BindingKey& key = bound_[slot].key;
+    out.bindings[slot] = (filter.real() == 0 || filter.real() == key.real) &&
+                         (filter.virt() == 0 || filter.virt() == key.virt);
   }
   return out;
 }
 
 forwarding::Session Director::describe(const SessionView& view, unsigned worker) const {
   static constexpr std::array kLives = {"syn", "open", "half-closed", "closing", "closed", "terminated"};
-  const auto& [virt, vport, protocol, group, real, rport] = bound_[view.binding].key;
+  const BindingKey& key = bound_[view.binding].key;
   forwarding::Session out;
   out.set_worker(worker);
   out.set_port(view.port < ports_.size() ? ports_[view.port].value : 0);
@@ -309,8 +317,8 @@ forwarding::Session Director::describe(const SessionView& view, unsigned worker)
   out.set_vport(view.vport);
   out.set_rip(view.rip.value);
   out.set_rport(view.rport);
-  out.set_virt(virt);
-  out.set_real(real);
+  out.set_virt(key.virt);
+  out.set_real(key.real);
   out.set_idle_seconds(view.idle_seconds);
   out.set_left_seconds(view.left_seconds);
   out.set_state(kLives[static_cast<std::size_t>(view.life)]);

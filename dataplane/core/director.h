@@ -70,9 +70,19 @@ class Director {
 
  private:
   using TargetKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
-  /// virt, vport, protocol, group, real, rport. The group is part of it since sessions count in its tally.
-  using BindingKey =
-      std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  /// What makes two bindings the same. The group is part of it since sessions count in its tally; the
+  /// addresses are, since a session goes on at them: a server that moved elsewhere is another one.
+  struct BindingKey {
+    std::uint32_t virt = 0;
+    std::uint32_t vport = 0;
+    std::uint32_t protocol = 0;
+    std::uint32_t group = 0;
+    std::uint32_t real = 0;
+    std::uint32_t rport = 0;
+    std::uint32_t vip = 0;
+    std::uint32_t rip = 0;
+    auto operator<=>(const BindingKey&) const = default;
+  };
   /// 'r' real 0, 'g' group real, 'v' virt real
   using TallyKey = std::tuple<char, std::uint32_t, std::uint32_t>;
 

@@ -33,8 +33,8 @@ Director::Sums Director::traffic_since_base(BindingSlot slot) const {
 }
 
 std::array<Director::TallyKey, 3> Director::tallies_of(BindingSlot slot) const {
-  const auto& [virt, vport, protocol, group, real, rport] = bound_[slot].key;
-  return {TallyKey{'r', real, 0}, TallyKey{'g', group, real}, TallyKey{'v', virt, real}};
+  const BindingKey& key = bound_[slot].key;
+  return {TallyKey{'r', key.real, 0}, TallyKey{'g', key.group, key.real}, TallyKey{'v', key.virt, key.real}};
 }
 
 forwarding::SessionCounts Director::counts(const TallyInfo& info, const Sums& traffic) const {
@@ -57,12 +57,11 @@ void Director::add_rows(forwarding::Stats& stats) const {
       traffic[tally].octets += mine.octets;
     }
     auto* row = stats.add_service();
-    const auto& [virt, vport, protocol, group, real, rport] = key;
-    row->set_virt(virt);
-    row->set_vport(vport);
-    row->set_protocol(protocol);
-    row->set_real(real);
-    row->set_rport(rport);
+    row->set_virt(key.virt);
+    row->set_vport(key.vport);
+    row->set_protocol(key.protocol);
+    row->set_real(key.real);
+    row->set_rport(key.rport);
     row->mutable_counts()->set_packets(mine.packets);
     row->mutable_counts()->set_octets(mine.octets);
   }

@@ -15,10 +15,14 @@ constexpr std::size_t start_of(std::uint64_t key) {
   return (key * 0x9e3779b97f4a7c15u) >> 40 & (Hops::kSlots - 1);
 }
 
-constexpr std::uint64_t value_of(const Mac& mac, PortIndex port) {
+constexpr std::uint64_t value_of(const Mac& mac) {
   std::uint64_t value = 0;
   for (const std::uint8_t octet : mac.octets) value = value << 8 | octet;
-  return value << 16 | std::uint64_t{port} << 8 | kResolved;
+  return value << 16 | kResolved;
+}
+
+constexpr PortIndex port_of(std::uint64_t key) {
+  return static_cast<PortIndex>(key >> 32);
 }
 
 }  // namespace
@@ -37,9 +41,22 @@ std::optional<HopIndex> Hops::find(std::uint64_t key) const noexcept {
   return std::nullopt;
 }
 
-HopIndex Hops::find_or_claim(PortIndex port, Ipv4 address) noexcept {
+HopIndex Hops::find_or_claim(PortIndex port, Ipv4 address, Tick now) noexcept {
   const std::uint64_t key = key_of(port, address);
-  if (const auto found = find(key)) return *found;
+  const HopIndex index = find(key).value_or(kNoHop);
+  const HopIndex claimed = index != kNoHop ? index : claim(key);
+  if (claimed != kNoHop) mark_used(slots_[claimed], now);
+  return claimed;
+}
+
+void Hops::mark_used(Slot& slot, Tick now) noexcept {
+  if (slot.used.load(std::memory_order_relaxed) != now.value)
+    slot.used.store(now.value, std::memory_order_relaxed);
+}
+
+// The value of a free slot says "unresolved" already: claiming stores nothing that could undo a resolution
+// that comes at the same moment.
+HopIndex Hops::claim(std::uint64_t key) noexcept {
   if (claimed_.fetch_add(1, std::memory_order_relaxed) >= kMostUsed) {
     claimed_.fetch_sub(1, std::memory_order_relaxed);
     return kNoHop;
@@ -48,7 +65,6 @@ HopIndex Hops::find_or_claim(PortIndex port, Ipv4 address) noexcept {
     std::uint64_t expected = 0;
     Slot& slot = slots_[index];
     if (slot.key.compare_exchange_strong(expected, key, std::memory_order_acq_rel)) {
-      slot.value.store(std::uint64_t{port} << 8, std::memory_order_release);
       return static_cast<HopIndex>(index);
     }
     if (expected != key) continue;
@@ -59,10 +75,9 @@ HopIndex Hops::find_or_claim(PortIndex port, Ipv4 address) noexcept {
 
 Hops::Hop Hops::use(HopIndex index, Tick now) noexcept {
   Slot& slot = slots_[index];
-  if (slot.used.load(std::memory_order_relaxed) != now.value)
-    slot.used.store(now.value, std::memory_order_relaxed);
+  mark_used(slot, now);
   const std::uint64_t value = slot.value.load(std::memory_order_acquire);
-  Hop hop{.port = static_cast<PortIndex>(value >> 8), .resolved = (value & kResolved) != 0};
+  Hop hop{.port = port_of(slot.key.load(std::memory_order_relaxed)), .resolved = (value & kResolved) != 0};
   for (unsigned octet = 0; octet < 6; ++octet) {
     hop.mac.octets[octet] = static_cast<std::uint8_t>(value >> (56 - 8 * octet));
   }
@@ -70,20 +85,22 @@ Hops::Hop Hops::use(HopIndex index, Tick now) noexcept {
 }
 
 void Hops::resolve(PortIndex port, Ipv4 address, const Mac& mac) noexcept {
-  const HopIndex index = find_or_claim(port, address);
-  if (index != kNoHop) slots_[index].value.store(value_of(mac, port), std::memory_order_release);
+  const std::uint64_t key = key_of(port, address);
+  const auto known = find(key);
+  const HopIndex index = known ? *known : claim(key);
+  if (index != kNoHop) slots_[index].value.store(value_of(mac), std::memory_order_release);
 }
 
 void Hops::forget(PortIndex port, Ipv4 address) noexcept {
   const auto index = find(key_of(port, address));
-  if (index) slots_[*index].value.store(std::uint64_t{port} << 8, std::memory_order_release);
+  if (index) slots_[*index].value.store(0, std::memory_order_release);
 }
 
 std::optional<Hops::Neighbour> Hops::neighbour(HopIndex index) const noexcept {
   const Slot& slot = slots_[index];
   const std::uint64_t key = slot.key.load(std::memory_order_acquire);
   if (key == 0) return std::nullopt;
-  return Neighbour{.port = static_cast<PortIndex>(key >> 32),
+  return Neighbour{.port = port_of(key),
                    .address = {static_cast<std::uint32_t>(key)},
                    .resolved = (slot.value.load(std::memory_order_acquire) & kResolved) != 0,
                    .used = {slot.used.load(std::memory_order_relaxed)}};

@@ -30,8 +30,9 @@ class Hops {
 
   Hops();
 
-  /// Worker: the slot of a neighbour on a port, claimed when it is new; kNoHop when the table is full.
-  [[nodiscard]] HopIndex find_or_claim(PortIndex port, Ipv4 address) noexcept;
+  /// Worker: the slot of a neighbour on a port, claimed when it is new; kNoHop when the table is full. `now`
+  /// marks the slot as used, so that it is not reclaimed before its first packet.
+  [[nodiscard]] HopIndex find_or_claim(PortIndex port, Ipv4 address, Tick now) noexcept;
   /// Worker: whom to send to. `now` marks the slot as used.
   [[nodiscard]] Hop use(HopIndex index, Tick now) noexcept;
 
@@ -56,13 +57,15 @@ class Hops {
  private:
   struct Slot {
     std::atomic<std::uint64_t> key{0};    ///< port and address, plus one bit that says "claimed"
-    std::atomic<std::uint64_t> value{0};  ///< mac << 16 | port << 8 | resolved
+    std::atomic<std::uint64_t> value{0};  ///< mac << 16 | resolved
     std::atomic<std::uint32_t> used{0};
   };
   std::unique_ptr<Slot[]> slots_;
   std::atomic<std::uint32_t> claimed_{0};
 
   [[nodiscard]] std::optional<HopIndex> find(std::uint64_t key) const noexcept;
+  [[nodiscard]] HopIndex claim(std::uint64_t key) noexcept;
+  void mark_used(Slot& slot, Tick now) noexcept;
 };
 
 }  // namespace headgate::core

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "dataplane/core/checksum.h"
 #include "dataplane/core/reset.h"
@@ -83,10 +84,12 @@ Switch::Switch(const Config& config, Shared& shared)
     : shared_(shared),
       table_(config.memory, config.sessions, config.seed),
       traffic_(kMaxBindings),
-      counted_(kMaxBindings, 0),
+      counted_(kMaxBindings),
       // Workers start their turns at different members, or the first sessions after a start would cluster.
       cursors_(kCursors, config.worker),
-      closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {}
+      closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {
+  for (BindingSlot slot = 0; slot < kMaxBindings; ++slot) counted_[slot].epoch = shared.state(slot).epoch;
+}
 
 void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& generation,
                      Tick now) noexcept {
@@ -162,8 +165,9 @@ Fate Switch::open_session(Frame& frame, const Parsed& parsed, std::uint32_t serv
     answer_reset(frame, parsed);
     return Fate::reset_no_real;
   }
-  const Hops2 hops = find_hops(member->rip, key.source, generation);
+  const Hops2 hops = find_hops(member->rip, key.source, generation, now);
   if (hops.problem != Fate::to_real) return hops.problem;
+  if (!fits(frame, shared_.hops.use(hops.to_real, now))) return Fate::drop_too_big;
   Session* session = bind(parsed, generation.layout->services[service], *member, now);
   if (session == nullptr) return Fate::drop_table_full;
   session->port = frame.port;
@@ -211,8 +215,10 @@ Session* Switch::bind(const Parsed& parsed, const Service& service, const Member
   session->started = now;
   session->address_delta = delta(address_sum(service.vip), address_sum(member.rip));
   session->l4_delta = delta(endpoint_sum(service.vip, service.vport), endpoint_sum(member.rip, member.rport));
-  session->epoch = shared_.state(member.binding).epoch;
-  settle();  // the epoch may have begun just now: what it ended must be given up before anything counts in it
+  settle();
+  // The epoch as far as this worker has settled it, not the newest: if the server was closed just now, the
+  // session belongs to what that ended, and is given up with it.
+  session->epoch = counted_[member.binding].epoch;
   count(*session);
   return session;
 }
@@ -244,14 +250,13 @@ Fate Switch::with_session(Frame& frame, const Arrival& arrival, Session& session
 
 Fate Switch::forward(Frame& frame, const Parsed& parsed, Session& session, Side from,
                      const Generation& generation, Tick now) noexcept {
-  if (session.routes_version != generation.routes_version && !refresh_hops(session, generation)) {
-    return Fate::drop_no_route;
+  if (session.routes_version != generation.routes_version) {
+    const Fate problem = refresh_hops(session, generation, now);
+    if (problem != Fate::to_real) return problem;
   }
   const HopIndex index = from == Side::client ? session.to_real : session.to_client;
   const Hops::Hop hop = shared_.hops.use(index, now);
-  if (frame.length > kEthernetHeader + shared_.ports[hop.port].mtu.load(std::memory_order_relaxed)) {
-    return Fate::drop_too_big;
-  }
+  if (!fits(frame, hop)) return Fate::drop_too_big;
   note(frame, parsed, session, from, now);
   rewrite(frame.data + offset::ip, frame.data + parsed.l4, replacement(session, from));
   send(frame, index, hop);
@@ -289,7 +294,7 @@ Fate Switch::end_terminated(Frame& frame, const Parsed& parsed, Session& session
   const std::uint8_t mine = from == Side::client ? Session::kToldClient : Session::kToldReal;
   const std::uint8_t others = from == Side::client ? Session::kToldReal : Session::kToldClient;
   if (session.routes_version != generation.routes_version)
-    static_cast<void>(refresh_hops(session, generation));
+    static_cast<void>(refresh_hops(session, generation, now));
   if (spares.used < spares.frames.size() && (session.told & others) == 0) {
     Frame& other = spares.frames[spares.used++];
     const FlowKey key = from == Side::client ? session.from_real.reversed() : session.from_client.reversed();
@@ -321,23 +326,27 @@ void Switch::answer_reset(Frame& frame, const Parsed& parsed) noexcept {
 
 // ---- Ways out
 
-Switch::Hops2 Switch::find_hops(Ipv4 real, Ipv4 client, const Generation& generation) noexcept {
+bool Switch::fits(const Frame& frame, const Hops::Hop& hop) const noexcept {
+  return frame.length <= kEthernetHeader + shared_.ports[hop.port].mtu.load(std::memory_order_relaxed);
+}
+
+Switch::Hops2 Switch::find_hops(Ipv4 real, Ipv4 client, const Generation& generation, Tick now) noexcept {
   const auto to_real = generation.routes->lookup(real);
   const auto to_client = generation.routes->lookup(client);
   if (!to_real || !to_client) return {.problem = Fate::drop_no_route};
-  const Hops2 hops{.to_real = shared_.hops.find_or_claim(to_real->port, to_real->address),
-                   .to_client = shared_.hops.find_or_claim(to_client->port, to_client->address)};
+  const Hops2 hops{.to_real = shared_.hops.find_or_claim(to_real->port, to_real->address, now),
+                   .to_client = shared_.hops.find_or_claim(to_client->port, to_client->address, now)};
   if (hops.to_real != kNoHop && hops.to_client != kNoHop) return hops;
   return {.problem = Fate::drop_no_neighbour};
 }
 
-bool Switch::refresh_hops(Session& session, const Generation& generation) noexcept {
-  const Hops2 hops = find_hops(session.from_real.source, session.from_client.source, generation);
-  if (hops.problem != Fate::to_real) return false;
+Fate Switch::refresh_hops(Session& session, const Generation& generation, Tick now) noexcept {
+  const Hops2 hops = find_hops(session.from_real.source, session.from_client.source, generation, now);
+  if (hops.problem != Fate::to_real) return hops.problem;
   session.to_real = hops.to_real;
   session.to_client = hops.to_client;
   session.routes_version = generation.routes_version;
-  return true;
+  return Fate::to_real;
 }
 
 void Switch::send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept {
@@ -356,14 +365,14 @@ void Switch::settle() noexcept {
   for (; closings_seen_ != head; ++closings_seen_) {
     const BindingSlot slot =
         shared_.closings[closings_seen_ % Shared::kClosings].load(std::memory_order_relaxed);
-    const std::uint32_t sessions = counted_[slot];
+    ++counted_[slot].epoch;
+    const std::uint32_t sessions = std::exchange(counted_[slot].sessions, 0);
     if (sessions == 0) continue;
     const Shared::Binding& binding = shared_.bindings[slot];
     for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
       shared_.tallies[tally->load(std::memory_order_relaxed)].close(sessions);
     }
     terminated_.add(sessions);
-    counted_[slot] = 0;
   }
 }
 
@@ -372,19 +381,22 @@ void Switch::count(Session& session) noexcept {
   for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
     shared_.tallies[tally->load(std::memory_order_relaxed)].open();
   }
-  ++counted_[session.binding];
+  ++counted_[session.binding].sessions;
   session.told |= Session::kCounted;
 }
 
 void Switch::uncount(Session& session) noexcept {
   if ((session.told & Session::kCounted) == 0) return;
   session.told &= static_cast<std::uint8_t>(~Session::kCounted);
-  if (shared_.state(session.binding).epoch != session.epoch) return settle();  // settled with its epoch
+  settle();
+  Counted& counted = counted_[session.binding];
+  if (counted.epoch != session.epoch) return;  // given up with its epoch
+  --counted.sessions;
+  if (shared_.state(session.binding).epoch != session.epoch) terminated_.add(1);  // closed just now
   const Shared::Binding& binding = shared_.bindings[session.binding];
   for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
     shared_.tallies[tally->load(std::memory_order_relaxed)].close(1);
   }
-  --counted_[session.binding];
 }
 
 bool Switch::terminated(const Session& session) const noexcept {
@@ -425,7 +437,8 @@ std::size_t Switch::sweep(Tick now, std::size_t budget) noexcept {
     Session& session = table_.at(sweep_at_++);
     if (!session.used()) continue;
     if (now.since(session.seen) <= static_cast<std::int32_t>(lifetime(session))) continue;
-    const bool unanswered = session.life().life() == Life::syn && (session.marks & TcpLife::kAnswered) == 0;
+    const bool answered = (session.marks & TcpLife::kAnswered) != 0;
+    const bool unanswered = session.life().life() == Life::syn && !answered && !terminated(session);
     if (unanswered) traffic_[session.binding].unanswered.add(1);
     forget(session);
     ++forgotten;

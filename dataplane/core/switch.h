@@ -88,6 +88,12 @@ class Switch {
     Fate problem = Fate::to_real;  ///< a drop_ when there is no way
   };
 
+  /// Sessions of this worker that the tallies include; all are of the one epoch that it has settled last.
+  struct Counted {
+    std::uint32_t sessions = 0;
+    std::uint16_t epoch = 0;
+  };
+
   void decide(Frame& frame, const Arrival& arrival, Spares& spares, const Generation& generation,
               Tick now) noexcept;
   Fate without_session(Frame& frame, const Arrival& arrival, const Generation& generation, Tick now) noexcept;
@@ -104,8 +110,10 @@ class Switch {
   void note(const Frame& frame, const Parsed& parsed, Session& session, Side from, Tick now) noexcept;
   Fate end_terminated(Frame& frame, const Parsed& parsed, Session& session, Side from, Spares& spares,
                       const Generation& generation, Tick now) noexcept;
-  bool refresh_hops(Session& session, const Generation& generation) noexcept;
-  [[nodiscard]] Hops2 find_hops(Ipv4 real, Ipv4 client, const Generation& generation) noexcept;
+  [[nodiscard]] bool fits(const Frame& frame, const Hops::Hop& hop) const noexcept;
+  /// to_real, or why there is no way.
+  Fate refresh_hops(Session& session, const Generation& generation, Tick now) noexcept;
+  [[nodiscard]] Hops2 find_hops(Ipv4 real, Ipv4 client, const Generation& generation, Tick now) noexcept;
   void send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept;
   void answer_reset(Frame& frame, const Parsed& parsed) noexcept;
 
@@ -124,9 +132,9 @@ class Switch {
   Counter packets_in_;
   Counter terminated_;
   Counter resets_;
-  std::vector<Traffic> traffic_;        ///< by binding
-  std::vector<std::uint32_t> counted_;  ///< by binding: sessions of this worker that the tallies include
-  std::vector<Cursor> cursors_;         ///< by service
+  std::vector<Traffic> traffic_;  ///< by binding
+  std::vector<Counted> counted_;  ///< by binding
+  std::vector<Cursor> cursors_;   ///< by service
   std::uint64_t closings_seen_ = 0;
   std::size_t sweep_at_ = 0;
 };
