@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/packet/bench.h"
+
+namespace headgate::testing {
+namespace {
+
+using core::Fate;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Passes one packet and expects exactly it, translated, at the other end.
+void reaches_server(Bench& bench, const Connection& session, const Packet& packet) {
+  EXPECT_THAT(bench.from_client(packet), ElementsAre(session.at_server(packet).out(kServerPort)));
+}
+void reaches_client(Bench& bench, const Connection& session, const Packet& packet) {
+  EXPECT_THAT(bench.from_server(packet), ElementsAre(session.at_client(packet).out(kClientPort)));
+}
+
+TEST(Session, ASynAgainGoesToTheSameServerAndCountsOnce) {
+  Bench bench(web(3));
+  const auto session = Connection::begin(bench, 40000);
+  for (int i = 0; i < 5; ++i) reaches_server(bench, session, session.client);
+  EXPECT_EQ(bench.sessions(), 1u);
+  EXPECT_EQ(bench.total(1) + bench.total(2) + bench.total(3), 1u);
+}
+
+// Linux selftests conntrack_synack_reuse and conntrack_syn_challenge_ack.
+TEST(Session, AChallengedSynPassesAndTheNextOneOpensAnew) {
+  Bench bench(web(1));
+  const auto old = Connection::open(bench, 40000);
+  const Packet syn = old.client.seq(90000);
+  reaches_server(bench, old, syn);
+  reaches_client(bench, old, old.answers(kAck));  // the challenge
+  reaches_server(bench, old, old.says(kRst).seq(1001));
+  EXPECT_THAT(bench.states(), ElementsAre("closed"));
+  const auto fresh = Connection::open(bench, 40000);
+  EXPECT_THAT(bench.states(), ElementsAre("open"));
+  reaches_server(bench, fresh, fresh.says(kAck, "again"));
+  EXPECT_EQ(bench.total(1), 2u);
+  EXPECT_EQ(bench.current(1), 1u);
+}
+
+// Linux selftest conntrack_ack_loss_stall.
+TEST(Session, AFirstSegmentSentAgainPassesAfterManyOthers) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  for (std::uint32_t i = 0; i < 46; ++i) {
+    reaches_client(bench, session, session.answers(kAck, std::string(1000, 'd')).seq(5001 + 1000 * i));
+  }
+  reaches_client(bench, session, session.answers(kAck, std::string(1000, 'd')).seq(5001));
+}
+
+TEST(Session, AfterAResetLatePacketsOfTheServerAreStillTranslated) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  reaches_server(bench, session, session.says(kRst));
+  EXPECT_EQ(bench.current(1), 0u);
+  for (int i = 0; i < 5; ++i) reaches_client(bench, session, session.answers(kAck, "late"));
+  reaches_client(bench, session, session.answers(kRst));
+  bench.wait(3);
+  bench.sweep();
+  EXPECT_EQ(bench.sessions(), 0u);
+  EXPECT_THAT(bench.from_server(session.answers(kAck, "later")), IsEmpty());
+}
+
+TEST(Session, LatePacketsDoNotKeepAClosedSession) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  bench.from_client(session.says(kRst));
+  for (int second = 0; second < 3; ++second) {
+    bench.wait(1);
+    bench.from_server(session.answers(kAck, "late"));
+  }
+  EXPECT_EQ(bench.sweep(), 1u);
+}
+
+TEST(Session, AHalfClosedSessionLivesAsLongAsAnOpenOne) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  reaches_server(bench, session, session.says(kFin | kAck));
+  EXPECT_THAT(bench.states(), ElementsAre("half-closed"));
+  for (std::uint32_t pause = 0; pause < 10; ++pause) {
+    bench.wait(590);
+    EXPECT_EQ(bench.sweep(), 0u);
+    reaches_client(bench, session, session.answers(kAck, "more").ack(1002).seq(5001 + 4 * pause));
+  }
+  EXPECT_EQ(bench.current(1), 1u);
+}
+
+TEST(Session, TheServerMayHalfCloseToo) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  reaches_client(bench, session, session.answers(kFin | kAck));
+  bench.wait(590);
+  EXPECT_EQ(bench.sweep(), 0u);
+  reaches_server(bench, session, session.says(kAck, "more").ack(5002));
+}
+
+TEST(Session, AfterBothFinsAreAcknowledgedItIsForgottenFast) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  reaches_server(bench, session, session.says(kFin | kAck));
+  reaches_client(bench, session, session.answers(kFin | kAck).ack(1002));
+  EXPECT_THAT(bench.states(), ElementsAre("closing"));
+  EXPECT_EQ(bench.current(1), 1u);
+  reaches_server(bench, session, session.says(kAck).seq(1002).ack(5002));
+  EXPECT_THAT(bench.states(), ElementsAre("closed"));
+  EXPECT_EQ(bench.current(1), 0u);
+  bench.wait(2);
+  EXPECT_EQ(bench.sweep(), 0u);
+  bench.wait(1);
+  EXPECT_EQ(bench.sweep(), 1u);
+}
+
+TEST(Session, TheFinalAckMayBeSentAgain) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  bench.from_client(session.says(kFin | kAck));
+  bench.from_server(session.answers(kFin | kAck).ack(1002));
+  bench.from_client(session.says(kAck).seq(1002).ack(5002));
+  reaches_client(bench, session, session.answers(kFin | kAck).ack(1002));
+  reaches_server(bench, session, session.says(kAck).seq(1002).ack(5002));
+}
+
+TEST(Session, ASynAfterTheEndStartsAnew) {
+  Bench bench(web(2));
+  const auto first = Connection::open(bench, 40000);
+  bench.from_client(first.says(kFin | kAck));
+  bench.from_server(first.answers(kFin | kAck).ack(1002));
+  bench.from_client(first.says(kAck).seq(1002).ack(5002));
+  const auto second = Connection::open(bench, 40000);
+  EXPECT_NE(second.server_address(), first.server_address());  // roundrobin: the next one
+  EXPECT_EQ(bench.sessions(), 1u);
+}
+
+TEST(Session, SessionsWithoutPacketsExpireSilentlyAtTheirTime) {
+  for (const std::uint32_t minutes : {2u, 8u, 9u, 10u, 20u, 60u, 1440u, 32768u}) {
+    Bench bench(web(1).idle(minutes * 60));
+    const auto session = Connection::open(bench, 40000);
+    bench.wait(minutes * 60);
+    EXPECT_EQ(bench.sweep(), 0u) << minutes;
+    bench.wait(1);
+    EXPECT_EQ(bench.sweep(), 1u) << minutes;
+    EXPECT_EQ(bench.current(1), 0u);
+    bench.fates();
+    EXPECT_THAT(bench.from_client(session.says(kAck, "too late")), IsEmpty());
+    EXPECT_EQ(bench.fates(), (Fates{{Fate::drop_no_session, 1}}));
+  }
+}
+
+TEST(Session, TheTimeLeftCountsDown) {
+  Bench bench(web(1));
+  Connection::open(bench, 40000);
+  bench.wait(100);
+  std::vector<core::SessionView> views;
+  std::size_t cursor = 0;
+  EXPECT_FALSE(bench.worker().dump(cursor, 64, {}, bench.now, views));
+  ASSERT_EQ(views.size(), 1u);
+  EXPECT_EQ(views[0].idle_seconds, 100u);
+  EXPECT_EQ(views[0].left_seconds, 500u);
+}
+
+TEST(Session, TimeMayWrapAround) {
+  Bench bench(web(1));
+  bench.now = Tick{0xfffffff0};
+  const auto session = Connection::open(bench, 40000);
+  bench.wait(300);
+  EXPECT_EQ(bench.sweep(), 0u);
+  reaches_server(bench, session, session.says(kAck));
+  bench.wait(601);
+  EXPECT_EQ(bench.sweep(), 1u);
+}
+
+TEST(Session, SynsThatNobodyAnswersLeaveAfterTheHalfOpenTime) {
+  Bench bench(web(3), {.sessions = 131072});
+  std::vector<Wire> syns;
+  for (std::uint32_t i = 0; i < 100000; ++i) {
+    syns.push_back(ip(Ipv4{0x0a0a0100 + i / 50000}, address(kVip))
+                       .tcp(static_cast<std::uint16_t>(1024 + i % 50000), 80, kSyn)
+                       .in(kClientPort));
+  }
+  EXPECT_EQ(bench.pass(syns).size(), 100000u);
+  EXPECT_EQ(bench.current(1) + bench.current(2) + bench.current(3), 100000u);
+  bench.wait(core::Switch::kHalfOpenSeconds + 1);
+  Connection::open(bench, 50001, "10.10.1.77");  // a legitimate client is served
+  EXPECT_EQ(bench.sweep(), 100000u);
+  EXPECT_EQ(bench.sessions(), 1u);
+  EXPECT_EQ(bench.current(1) + bench.current(2) + bench.current(3), 1u);
+  std::uint32_t unanswered = 0;
+  for (const auto& failure : bench.director.traffic_failures()) unanswered += failure.unanswered();
+  EXPECT_EQ(unanswered, 100000u);
+}
+
+TEST(Session, ARefusedSynIsReportedToItsTargetOnce) {
+  Bench bench(web(1));
+  const auto session = Connection::begin(bench, 40000);
+  reaches_client(bench, session, session.answers(kRst | kAck).seq(0).ack(1001));
+  const auto failures = bench.director.traffic_failures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].target().real(), 1u);
+  EXPECT_EQ(failures[0].target().port(), 8080u);
+  EXPECT_EQ(failures[0].target().check(), "tcp");
+  EXPECT_EQ(failures[0].refused(), 1u);
+  EXPECT_EQ(failures[0].unanswered(), 0u);
+  EXPECT_THAT(bench.director.traffic_failures(), IsEmpty());
+}
+
+TEST(Session, ASynWithDataIsBalancedWithItsData) {
+  Bench bench(web(1));
+  const Packet syn = ip(kClient, kVip).tcp(40000, 80, kSyn, std::string(1188, 'f'));
+  EXPECT_THAT(
+      bench.from_client(syn),
+      ElementsAre(
+          ip(kClient, kServer1).tcp(40000, 8080, kSyn, std::string(1188, 'f')).ttl(63).out(kServerPort)));
+}
+
+// suricata-verify tcp-split-handshake: the server answers with an ACK, then with a SYN of its own.
+TEST(Session, ASplitHandshakeBecomesOpen) {
+  Bench bench(web(1));
+  const auto session = Connection::begin(bench, 40000);
+  reaches_client(bench, session, session.answers(kAck).seq(0));
+  reaches_client(bench, session, session.answers(kSyn).seq(5000));
+  reaches_server(bench, session, session.says(kSyn | kAck).seq(1000));
+  reaches_client(bench, session, session.answers(kAck));
+  reaches_server(bench, session, session.says(kAck, "data"));
+  EXPECT_THAT(bench.states(), ElementsAre("open"));
+}
+
+TEST(Session, OneClientPortTowardsTwoServicesGetsTwoServers) {
+  Site site;
+  site.service(1, 80, 8080, {1, 2}).service(2, 80, 8080, {1, 2});
+  Bench bench(site);
+  const auto first = Connection::open(bench, 40000);
+  const auto second = Connection::open(bench, 40000, kClient, "10.10.1.101");
+  EXPECT_NE(first.server_address(), second.server_address());
+  reaches_client(bench, first, first.answers(kAck, "one"));
+  reaches_client(bench, second, second.answers(kAck, "two"));
+}
+
+TEST(Session, WithoutASecondServerTheSecondConnectionIsRefused) {
+  Site site;
+  site.service(1, 80, 8080, {1}).service(2, 80, 8080, {1});
+  Bench bench(site);
+  const auto first = Connection::open(bench, 40000);
+  bench.fates();
+  const Packet syn = ip(kClient, "10.10.1.101").tcp(40000, 80, kSyn).seq(300);
+  EXPECT_THAT(bench.from_client(syn), ElementsAre(reset(syn.reply(kRst | kAck).ack(301)).out(kClientPort)));
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::reset_no_real, 1}}));
+  reaches_client(bench, first, first.answers(kAck, "one"));
+}
+
+TEST(Session, AClosedHolderOfTheServersSideGivesWay) {
+  Site site;
+  site.service(1, 80, 8080, {1}).service(2, 80, 8080, {1});
+  Bench bench(site);
+  const auto first = Connection::open(bench, 40000);
+  bench.from_client(first.says(kRst));
+  const auto second = Connection::open(bench, 40000, kClient, "10.10.1.101");
+  reaches_client(bench, second, second.answers(kAck, "two"));
+  EXPECT_EQ(bench.sessions(), 1u);
+}
+
+TEST(Session, AForcedClearForgetsOnlyWhatMatches) {
+  Bench bench(web(2));
+  for (std::uint16_t port = 40000; port < 40010; ++port) Connection::open(bench, port);
+  forwarding::SessionFilter of_real;
+  of_real.set_real(1);
+  const auto filter = bench.director.filter(of_real);
+  std::size_t cursor = 0, cleared = 0;
+  while (bench.worker().clear(cursor, 3, filter, cleared)) {
+  }
+  EXPECT_EQ(cleared, 5u);
+  EXPECT_EQ(bench.sessions(), 5u);
+  EXPECT_EQ(bench.current(1), 0u);
+  EXPECT_EQ(bench.current(2), 5u);
+  EXPECT_EQ(bench.worker().terminated(), 0u);
+}
+
+}  // namespace
+}  // namespace headgate::testing
