@@ -40,10 +40,10 @@ std::string table(const Rows& rows, const std::map<std::uint32_t, std::string>& 
   forwarding::SessionCounts sum;
   for (const auto& [real, one] : rows) {
     const auto rip = rips.find(real);
-    text += fmt::format("{:>4} {:<20}", real, rip == rips.end() ? "" : rip->second) + counts(one);
+    text += fmt::format("{:>4} {:<21}", real, rip == rips.end() ? "" : rip->second) + counts(one);
     add(sum, one);
   }
-  return text + std::string(kTableRule) + fmt::format("     {:<20}", sum_label) + counts(sum);
+  return text + std::string(kTableRule) + fmt::format("     {:<21}", sum_label) + counts(sum);
 }
 
 struct MaintRow {

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/screens.h"
+
+#include <cstdlib>
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "model/config_text.h"
+
+namespace headgate::cli {
+namespace {
+
+template <class Message>
+Message parsed(const char* text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+control::StatusReply status() {
+  return parsed<control::StatusReply>(R"(
+    slb_on: true dataplane_connected: true generation: 4
+    real { number: 1 rip: "10.10.2.11" mac: "02:00:00:00:02:11" vlan: 2 port: 2 health_layer: 4 state: UP
+      target { real: 1 rport: 8080 protocol: 6 check: "http" state: FAILED reason: "refused" response_ms: 0 }
+      target { real: 1 rport: 21 protocol: 6 check: "tcp" state: UP reason: "answered in 2 ms" response_ms: 2 } }
+    real { number: 12 name: "spare" rip: "10.10.2.12" health_layer: 3 state: DISABLED operation: DRAIN }
+    virt { number: 1 vip: "10.10.1.100" mac: "02:00:00:00:01:05" vname: "web" state: UP
+      service { vport: 80 rport: 8080 group: 1 check: "http"
+        member { real: 1 rip: "10.10.2.11" group_enabled: true state: FAILED }
+        member { real: 12 rip: "10.10.2.12" group_enabled: true state: DISABLED } }
+      service { vport: 21 rport: 21 group: 2 check: "tcp"
+        member { real: 1 rip: "10.10.2.11" group_enabled: true state: UP response_ms: 2 } } }
+    virt { number: 2 vip: "10.10.1.101" state: NO_SERVICES_UP }
+    group { number: 1 name: "web" metric: "leastconns" check: "http"
+      member { real: 1 rip: "10.10.2.11" group_enabled: true state: FAILED }
+      member { real: 12 rip: "10.10.2.12" group_enabled: true state: DISABLED } }
+    port { number: 1 device: "port1" client: true up: true }
+    port { number: 2 device: "port2" server: true up: false })");
+}
+
+control::StatsReply stats() {
+  return parsed<control::StatsReply>(R"(
+    average_4_seconds: 40 average_64_seconds: 39
+    stats { maximum_sessions: 1048576 current_sessions: 41 terminated_sessions: 3 resets_built: 9 packets_in: 1000
+      fate { fate: "to_real" packets: 600 } fate { fate: "to_client" packets: 390 }
+      fate { fate: "reset_no_real" packets: 8 } fate { fate: "new_fate" packets: 2 }
+      real { real: 1 counts { current: 20 total: 60 highest: 9 octets: 480000 packets: 900 failures: 2 } }
+      group { group: 1 real: 1 counts { current: 20 total: 60 highest: 9 octets: 480000 } }
+      virt { virt: 1 real: 1 counts { current: 20 total: 60 highest: 9 octets: 480000 } }
+      virt { virt: 1 real: 12 counts { current: 20 total: 77 highest: 12 octets: 616000 } }
+      port { port: 1 up: true rx_packets: 10 tx_packets: 11 rx_bytes: 1000 tx_bytes: 1100 rx_missed: 1 tx_dropped: 2
+             kernel_interface: "port1" mac: "\002\000\000\000\001\005" } })");
+}
+
+TEST(Screens, StateOfEverythingBalanced) {
+  EXPECT_EQ(slb_state(status()),
+            "Real server state:\n"
+            "  1: 10.10.2.11, 02:00:00:00:02:11, vlan 2, port 2, health 4, up\n"
+            "    real ports:\n"
+            "        8080 tcp, health http, 0 ms, FAILED, refused\n"
+            "        ftp tcp, health tcp, 2 ms, up, answered in 2 ms\n"
+            " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n"
+            "\n"
+            "Virtual server state:\n"
+            "  1: IP4 10.10.1.100, 02:00:00:00:01:05, vname web\n"
+            "    virtual ports:\n"
+            "    http: rport 8080, group 1, health http, backup none\n"
+            "        real servers:\n"
+            "          1: 10.10.2.11, backup none, 0 ms, group ena, FAILED\n"
+            "          12: 10.10.2.12, backup none, 0 ms, group ena, DISABLED\n"
+            "    ftp: rport ftp, group 2, health tcp, backup none\n"
+            "        real servers:\n"
+            "          1: 10.10.2.11, backup none, 2 ms, group ena, up\n"
+            "  2: IP4 10.10.1.101, 00:00:00:00:00:00, NO SERVICES UP\n"
+            "    virtual ports:\n"
+            "\n"
+            "Port state:\n"
+            "  1: port1, client ena, server dis, up\n"
+            "  2: port2, client dis, server ena, DOWN\n");
+}
+
+TEST(Screens, StateSaysWhatIsOff) {
+  EXPECT_EQ(slb_state({}),
+            "Server load balancing is globally turned OFF.\n"
+            "The dataplane is not connected; it forwards on its last configuration.\n"
+            "Real server state:\n\nVirtual server state:\n\nPort state:\n");
+}
+
+TEST(Screens, OneObjectOrWhyNot) {
+  EXPECT_EQ(*real_state(status(), 12),
+            " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n");
+  EXPECT_EQ(real_state(status(), 2).error().message,
+            "real server 2 does not exist in the running configuration");
+  EXPECT_EQ(*group_state(status(), 1),
+            "  1: metric leastconns, health http, backup none, web\n"
+            "        real servers:\n"
+            "          1: 10.10.2.11, backup none, 0 ms, group ena, FAILED\n"
+            "          12: 10.10.2.12, backup none, 0 ms, group ena, DISABLED\n");
+  EXPECT_EQ(group_state(status(), 9).error().message,
+            "real server group 9 does not exist in the running configuration");
+  EXPECT_EQ(virt_state(status(), 9).error().message,
+            "virtual server 9 does not exist in the running configuration");
+}
+
+TEST(Screens, SessionsAreListedInTheCapturedForm) {
+  const auto sessions = parsed<forwarding::Sessions>(R"(
+    session { worker: 0 port: 4 protocol: 6 client: 2886730350 client_port: 43926 vip: 3232261171 vport: 21
+              rip: 3232286516 rport: 21 virt: 1 real: 2 idle_seconds: 1 left_seconds: 301 state: "open" }
+    session { worker: 1 port: 1 client: 167772161 client_port: 1 vip: 167772162 vport: 80 rip: 167772163 rport: 8080
+              virt: 2 real: 1 left_seconds: 0 state: "closed" })");
+  EXPECT_EQ(session_list(sessions),
+            "1,04: 172.16.2.110 43926, 192.168.100.51 ftp -> 192.168.199.52 ftp age 6 v:1 E open\n"
+            "2,01: 10.0.0.1 1, 10.0.0.2 http -> 10.0.0.3 8080 age 0 v:2 E closed\n"
+            "2 sessions\n");
+  EXPECT_EQ(session_list({}), "0 sessions\n");
+}
+
+TEST(Screens, LogLinesHaveDateSeverityAndText) {
+  ::setenv("TZ", "UTC", 1);
+  const auto log = parsed<control::LogReply>(R"(
+    line { unix_ms: 1196367876000 severity: 1 text: "slb: cannot contact real server 10.0.0.11" }
+    line { unix_ms: 1196367955000 severity: 5 text: "slb: real server 10.0.0.11 operational" })");
+  EXPECT_EQ(log_lines(log),
+            "Last 2 log messages:\n"
+            "Nov 29 20:24:36 ALERT   slb: cannot contact real server 10.0.0.11\n"
+            "Nov 29 20:25:55 NOTICE  slb: real server 10.0.0.11 operational\n");
+}
+
+TEST(Screens, MaintenanceCountersHideNoFate) {
+  const std::string shown = maint_stats(stats());
+  EXPECT_TRUE(
+      shown.starts_with("SLB Maintenance stats:\n"
+                        "Maximum sessions:                 1048576\n"
+                        "Current sessions:                      41\n"
+                        "  4 second average:                    40\n"
+                        " 64 second average:                    39\n"
+                        "Terminated sessions:                    3\n"
+                        "Resets built:                           9\n"
+                        "Allocation failures:                    0\n"
+                        "Incorrect Vports:                       0\n"
+                        "No available real server:               8\n"))
+      << shown;
+  EXPECT_TRUE(
+      shown.ends_with("Packets to real servers:              600\n"
+                      "Packets to clients:                   390\n"
+                      "Packets for the kernel:                 0\n"
+                      "new_fate:                               2\n"
+                      "All packets:                         1000\n"))
+      << shown;
+}
+
+TEST(Screens, CountersOfOneRealServer) {
+  EXPECT_EQ(real_stats(stats(), 1),
+            "Real server 1 stats:\n"
+            "Current sessions:                      20\n"
+            "Total sessions:                        60\n"
+            "Highest sessions:                       9\n"
+            "Connection failures:                    2\n"
+            "Packets:                              900\n"
+            "Octets:                            480000\n");
+}
+
+TEST(Screens, TablesOfGroupAndVirtualServer) {
+  EXPECT_EQ(group_stats(stats(), status().group(0)),
+            "Real server group 1 stats:\n"
+            "                             Current     Total  Highest\n"
+            "Real IP address             Sessions  Sessions  Sessions           Octets\n"
+            "---- ---------------        --------  --------  --------  ---------------\n"
+            "   1 10.10.2.11                   20        60         9           480000\n"
+            "  12 10.10.2.12                    0         0         0                0\n"
+            "---- ---------------        --------  --------  --------  ---------------\n"
+            "                                  20        60         9           480000\n");
+  EXPECT_EQ(virt_stats(stats(), status(), status().virt(0)),
+            "Virtual server 1 stats:\n"
+            "                             Current     Total  Highest\n"
+            "Real IP address             Sessions  Sessions  Sessions           Octets\n"
+            "---- ---------------        --------  --------  --------  ---------------\n"
+            "   1 10.10.2.11                   20        60         9           480000\n"
+            "  12 10.10.2.12                   20        77        12           616000\n"
+            "---- ---------------        --------  --------  --------  ---------------\n"
+            "     10.10.1.100                  40       137        21          1096000\n");
+}
+
+TEST(Screens, PortsAndLinks) {
+  EXPECT_EQ(link_state(stats()),
+            "Port  Interface        MAC address        Link\n"
+            "----  ---------------  -----------------  ----\n"
+            "  1   port1            02:00:00:00:01:05  up\n");
+  EXPECT_EQ(*port_stats(stats(), 1),
+            "Interface statistics for port 1:\n"
+            "                                  In                    Out\n"
+            "Octets:                         1000                   1100\n"
+            "Packets:                          10                     11\n"
+            "Discards:                          1                      2\n");
+  EXPECT_EQ(port_stats(stats(), 2).error().message, "port 2 does not exist in the running configuration");
+}
+
+TEST(Screens, OperatorSettingsSayHowManySessionsAreLeft) {
+  const auto counters = stats();
+  EXPECT_EQ(operation(status(), &counters),
+            "Current operator settings:\n"
+            "  1: 10.10.2.11, enabled, 20 current sessions\n"
+            " 12: 10.10.2.12, disabled, no new sessions, 0 current sessions\n");
+}
+
+TEST(Screens, DumpIsAScriptAndOnlyItsTimeVaries) {
+  ::setenv("TZ", "UTC", 1);
+  config::Config config;
+  ASSERT_TRUE(text::load("/c/slb/real 1/ena", config).ok());
+  EXPECT_EQ(dump_script(config, 1421250240, "0.1.0"),
+            "script start \"Headgate\" 4  /**** DO NOT EDIT THIS LINE!\n"
+            "/* Configuration dump taken 15:44:00 Wed Jan 14, 2015\n"
+            "/* Version 0.1.0\n"
+            "/c/slb/real 1\n"
+            "\tena\n"
+            "/\n"
+            "script end  /**** DO NOT EDIT THIS LINE!\n");
+}
+
+TEST(Screens, DigestGoesThroughTheMenusBelow) {
+  config::Config config;
+  ASSERT_TRUE(
+      text::load("/c/slb/on/virt 1/vip 10.0.0.9/service http/rport 8080\n/c/slb/group 1/add 2/add 1", config)
+          .ok());
+  const auto& slb = *schema::root().find("slb")->menu;
+  EXPECT_EQ(settings(config.slb(), slb, "Layer 4"),
+            "Current Layer 4 settings:\n"
+            "  ON\n"
+            "Current Layer 4 Advanced settings:\n"
+            "  grace disabled, fastage 0, slowage 0, allowhc disabled\n"
+            "Current real server group 1 settings:\n"
+            "  name none, metric leastconns, health tcp, content none, real servers 1 2\n"
+            "Current virtual server 1 settings:\n"
+            "  disabled, vip 10.0.0.9, vname none, dname none\n"
+            "Current virtual server 1 service http settings:\n"
+            "  group 1, rport 8080, hname none, tmout 0 minutes\n");
+}
+
+}  // namespace
+}  // namespace headgate::cli
