@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controlplane/health/service_state.h"
+#include "controlplane/kernel/plan.h"
+#include "controlplane/probe/check.h"
+#include "model/config.pb.h"
+#include "model/forwarding.pb.h"
+
+// What a valid configuration means for each part. Pure; nothing in here can fail.
+namespace headgate::config {
+
+/// Identity of a target: forwarding.Target as a value. Derived from numbers and names that were configured,
+/// so that it is the same after a restart.
+struct TargetKey {
+  std::uint32_t real = 0;
+  L4Port port = 0;
+  Protocol protocol = Protocol::tcp;
+  std::string check;  ///< probe::Check::identity()
+
+  auto operator<=>(const TargetKey&) const = default;
+};
+
+/// One service of one real server under one check, and how it is probed.
+struct Target {
+  Ipv4 address;
+  probe::Check check;
+  health::Policy policy;
+  bool enabled = false;  ///< its real server is
+};
+
+struct Compiled {
+  forwarding::Generation generation;  ///< without number
+  std::map<TargetKey, Target> targets;
+  kernel::Plan kernel;
+};
+
+[[nodiscard]] Compiled compile(const Config& config);
+
+/// The check that a service really gets, "none" for a real server that is not checked.
+[[nodiscard]] probe::Check check_of(const Config& config, const Virt& virt, const Service& service,
+                                    const Group& group);
+/// The identity of the target that decides about a member of a service.
+[[nodiscard]] TargetKey target_of(const Config& config, const Virt& virt, const Service& service,
+                                  std::uint32_t real);
+/// The port of the real servers: rport, or the virtual port when that is 0.
+[[nodiscard]] L4Port real_port(const Service& service);
+
+[[nodiscard]] forwarding::Target to_message(const TargetKey& key);
+[[nodiscard]] TargetKey from_message(const forwarding::Target& target);
+
+}  // namespace headgate::config

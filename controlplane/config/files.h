@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/result.h"
+
+// Whole small files.
+namespace headgate::files {
+
+/// The content; nothing when the file is missing or can't be read.
+[[nodiscard]] std::optional<std::string> read(const std::string& path);
+
+/// Replaces a file so that a crash at any moment leaves the old content or the new: written beside it,
+/// synced, renamed over it, and the directory synced.
+[[nodiscard]] Status replace(const std::string& path, std::string_view content);
+/// The same without syncing: survives the end of this process, not that of the machine.
+[[nodiscard]] Status replace_unsynced(const std::string& path, std::string_view content);
+
+/// Writes into an existing file as it is, for those of /proc.
+[[nodiscard]] Status overwrite(const std::string& path, std::string_view content);
+
+/// Creates a directory and those above it.
+[[nodiscard]] Status make_directory(const std::string& path);
+
+}  // namespace headgate::files

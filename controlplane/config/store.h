@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/config.pb.h"
+#include "model/result.h"
+
+// The configuration at rest: config.active is what a reboot loads, config.backup the active one before the
+// last save, config.running what is applied now. Each is a dump (model/config_text.h) whose last line is a
+// comment with a checksum, so that half a file is never taken for a whole one (reports 116).
+namespace headgate::config {
+
+/// The text with its checksum line.
+[[nodiscard]] std::string sealed(std::string_view text);
+/// The text of a sealed one; an error says why it can't be trusted. Pure.
+[[nodiscard]] Result<std::string> unsealed(std::string_view content);
+
+/// What was applied, and what belongs to it.
+struct Running {
+  Config config;
+  std::uint64_t generation = 0;
+};
+
+class Store {
+ public:
+  /// `boot_id` names this boot of the machine: a running configuration of an earlier one does not count.
+  Store(std::string directory, std::string boot_id);
+
+  struct Loaded {
+    Running running;
+    Config saved;
+    std::vector<std::string> sentences;  ///< what was wrong with a file, and what was taken instead
+  };
+  /// What to start with: running if it is of this boot, else active, else backup, else the defaults.
+  [[nodiscard]] Loaded load() const;
+
+  [[nodiscard]] Status keep_running(const Running& running) const;
+  enum class Rotation { into_backup, keep_backup };
+  /// `save` and `save n`.
+  [[nodiscard]] Status save(const Config& config, Rotation rotation) const;
+
+ private:
+  [[nodiscard]] std::string path(std::string_view name) const;
+
+  std::string directory_;
+  std::string boot_id_;
+};
+
+}  // namespace headgate::config

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "controlplane/config/topology.h"
+#include "controlplane/config/validate.h"
+#include "model/ports.h"
+
+namespace headgate::config {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+std::string real_path(std::uint32_t number) {
+  return fmt::format("/cfg/slb/real {}", number);
+}
+std::string virt_path(std::uint32_t number) {
+  return fmt::format("/cfg/slb/virt {}", number);
+}
+std::string service_path(const Virt& virt, const Service& service) {
+  return fmt::format("{}/service {}", virt_path(virt.number()),
+                     port_text(static_cast<std::uint16_t>(service.vport())));
+}
+
+/// Whose address it already is: "interface 1"; empty when it is free.
+std::string owner_among_interfaces(const Config& config, Ipv4 address) {
+  for (const Subnet& subnet : subnets(config))
+    if (subnet.address == address) return fmt::format("interface {}", subnet.interface);
+  return {};
+}
+
+void check_real(const Config& config, const Real& real, Problems& problems) {
+  const auto wrong = [&](std::string sentence) {
+    problems.push_back({real_path(real.number()), std::move(sentence)});
+  };
+  const Ipv4 rip = address_of(real.rip());
+  if (rip.none()) {
+    if (real.enabled()) wrong("is enabled but has no address; set rip");
+    return;
+  }
+  if (const unsigned first = rip.value >> 24; first == 0 || first == 127 || first >= 224)
+    wrong(fmt::format("{} can't be the address of a server", rip.text()));
+  if (const std::string owner = owner_among_interfaces(config, rip); !owner.empty())
+    wrong(fmt::format("rip {} is the address of {}", rip.text(), owner));
+}
+
+/// Counters, states and sessions are kept by the number of the server: one address, one number.
+void check_rips(const Config& config, Problems& problems) {
+  std::map<Ipv4, std::uint32_t> first;
+  for (const Real& real : config.slb().real()) {
+    const Ipv4 rip = address_of(real.rip());
+    if (rip.none() || !real.enabled()) continue;
+    const auto [found, fresh] = first.emplace(rip, real.number());
+    if (!fresh)
+      problems.push_back({real_path(real.number()), fmt::format("rip {} is already that of real server {}",
+                                                                rip.text(), found->second)});
+  }
+}
+
+void check_group(const Config& config, const Group& group, Problems& problems) {
+  for (const std::uint32_t member : group.member())
+    if (find_real(config, member) == nullptr)
+      problems.push_back({fmt::format("/cfg/slb/group {}", group.number()),
+                          fmt::format("real server {} does not exist", member)});
+}
+
+void check_port(const Config& config, const SlbPort& port, Problems& problems) {
+  const Port* physical = find_port(config, port.number());
+  if (physical == nullptr || physical->device().empty())
+    problems.push_back(
+        {fmt::format("/cfg/slb/port {}", port.number()),
+         fmt::format("port {} has no device; set one in /cfg/port {}", port.number(), port.number())});
+}
+
+void check_vip(const Config& config, const Virt& virt, Problems& problems) {
+  const auto wrong = [&](std::string sentence) {
+    problems.push_back({virt_path(virt.number()), std::move(sentence)});
+  };
+  const Ipv4 vip = address_of(virt.vip());
+  if (vip.none()) return wrong("is enabled but has no address; set vip");
+  if (const unsigned first = vip.value >> 24; first == 0 || first == 127 || first >= 224)
+    wrong(fmt::format("{} can't be the address of a virtual server", vip.text()));
+  if (const std::string owner = owner_among_interfaces(config, vip); !owner.empty())
+    wrong(fmt::format("vip {} is the address of {}", vip.text(), owner));
+  for (const Real& real : config.slb().real())
+    if (address_of(real.rip()) == vip)
+      wrong(fmt::format("vip {} is the rip of real server {}", vip.text(), real.number()));
+}
+
+void check_service(const Config& config, const Virt& virt, const Service& service, Problems& problems) {
+  const auto wrong = [&](std::string sentence) {
+    problems.push_back({service_path(virt, service), std::move(sentence)});
+  };
+  const Group* group = find_group(config, service.group());
+  if (group == nullptr) return wrong(fmt::format("group {} does not exist", service.group()));
+  if (group->health() == HEALTH_HTTP && group->content().starts_with("//") &&
+      group->content().find('/', 2) == 2)
+    wrong(
+        fmt::format("content \"{}\" of group {} names no host after //", group->content(), group->number()));
+}
+
+/// Two virtual servers may share an address, but not an address and a port (reports 112).
+void check_unique(const Config& config, Problems& problems) {
+  std::map<std::pair<Ipv4, std::uint32_t>, std::uint32_t> first;
+  for (const Virt& virt : config.slb().virt()) {
+    if (!virt.enabled() || address_of(virt.vip()).none()) continue;
+    for (const Service& service : virt.service()) {
+      const auto [found, fresh] =
+          first.emplace(std::pair(address_of(virt.vip()), service.vport()), virt.number());
+      if (fresh) continue;
+      problems.push_back(
+          {service_path(virt, service),
+           fmt::format("{} port {} is already served by virtual server {}", virt.vip(),
+                       port_text(static_cast<std::uint16_t>(service.vport())), found->second)});
+    }
+  }
+}
+
+}  // namespace
+
+void validate_slb(const Config& config, Problems& problems) {
+  for (const Real& real : config.slb().real()) check_real(config, real, problems);
+  check_rips(config, problems);
+  for (const Group& group : config.slb().group()) check_group(config, group, problems);
+  for (const SlbPort& port : config.slb().port())
+    if (port.client() || port.server()) check_port(config, port, problems);
+  for (const Virt& virt : config.slb().virt()) {
+    if (virt.enabled()) check_vip(config, virt, problems);
+    for (const Service& service : virt.service()) check_service(config, virt, service, problems);
+  }
+  check_unique(config, problems);
+}
+
+std::vector<Problem> validate(const Config& config) {
+  std::vector<Problem> problems;
+  validate_network(config, problems);
+  validate_slb(config, problems);
+  return problems;
+}
+
+}  // namespace headgate::config

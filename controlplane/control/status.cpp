@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/control/status.h"
+
+#include <algorithm>
+
+#include "controlplane/config/topology.h"
+#include "model/schema.h"
+
+namespace headgate::control {
+namespace {
+
+using daemon::Monitor;
+using daemon::Watched;
+
+struct Look {
+  const config::Config& config;
+  const Monitor& monitor;
+  const Surroundings& around;
+};
+
+State state_of(health::Health health) {
+  if (health == health::Health::up) return UP;
+  return health == health::Health::down ? FAILED : NOT_CHECKED;
+}
+
+/// Being disabled, by configuration or by an operator, is shown before health.
+bool disabled(const Look& look, const config::Real& real) {
+  return !real.enabled() || look.monitor.operation(real.number()) != forwarding::ENABLED;
+}
+
+State state_of(const Look& look, const config::Real& real) {
+  if (disabled(look, real)) return DISABLED;
+  const health::ServerHealth health = daemon::server_state_of(look.monitor.targets(), real.number()).health;
+  if (health == health::ServerHealth::up) return UP;
+  return health == health::ServerHealth::failed ? FAILED : NOT_CHECKED;
+}
+
+void add_target(const config::TargetKey& key, const Watched& watched, RealStatus& real) {
+  TargetStatus& status = *real.add_target();
+  status.set_real(key.real);
+  status.set_rport(key.port);
+  status.set_protocol(static_cast<std::uint32_t>(key.protocol));
+  status.set_check(watched.target.policy.inter.count() == 0 ? "none" : watched.target.check.word());
+  status.set_state(watched.target.enabled ? state_of(watched.state.health) : DISABLED);
+  status.set_since_unix_ms(watched.since_unix_ms);
+  status.set_reason(watched.reason);
+  status.set_response_ms(static_cast<std::uint32_t>(watched.took.count()));
+  status.set_last_check_unix_ms(watched.last_check_unix_ms);
+  status.set_failures_in_row(watched.state.failures);
+  status.set_successes_in_row(watched.state.successes);
+}
+
+void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
+  RealStatus& status = *reply.add_real();
+  const Ipv4 rip = config::address_of(real.rip());
+  status.set_number(real.number());
+  status.set_name(real.name());
+  status.set_rip(rip.text());
+  const auto neighbour = look.around.neighbours.find(rip);
+  status.set_mac(neighbour == look.around.neighbours.end() ? Mac{}.text() : neighbour->second.text());
+  if (const auto subnet = config::subnet_of(look.config, rip)) {
+    const config::Port* port = config::port_of_vlan(look.config, subnet->vlan);
+    status.set_vlan(subnet->vlan);
+    status.set_port(port == nullptr ? 0 : port->number());
+  }
+  status.set_health_layer(daemon::server_state_of(look.monitor.targets(), real.number()).layer);
+  status.set_state(state_of(look, real));
+  status.set_operation(look.monitor.operation(real.number()));
+  for (const auto& [key, watched] : look.monitor.targets())
+    if (key.real == real.number()) {
+      add_target(key, watched, status);
+      status.set_since_unix_ms(
+          std::max(status.since_unix_ms(), static_cast<google::protobuf::uint64>(watched.since_unix_ms)));
+    }
+}
+
+void fill_member(const Look& look, std::uint32_t number, const Watched* watched, MemberStatus& member) {
+  const config::Real* real = config::find_real(look.config, number);
+  member.set_real(number);
+  member.set_group_enabled(true);
+  member.set_state(NOT_CHECKED);
+  if (real == nullptr) return;
+  member.set_rip(config::address_of(real->rip()).text());
+  if (watched != nullptr) {
+    member.set_state(state_of(watched->state.health));
+    member.set_response_ms(static_cast<std::uint32_t>(watched->took.count()));
+    member.set_reason(watched->reason);
+  }
+  if (disabled(look, *real)) member.set_state(DISABLED);
+}
+
+const Watched* watched_of(const Look& look, const config::TargetKey& key) {
+  const auto found = look.monitor.targets().find(key);
+  return found == look.monitor.targets().end() ? nullptr : &found->second;
+}
+
+void add_service(const Look& look, const config::Virt& virt, const config::Service& service, VirtStatus& to) {
+  ServiceStatus& status = *to.add_service();
+  status.set_vport(service.vport());
+  status.set_rport(config::real_port(service));
+  status.set_group(service.group());
+  const config::Group* group = config::find_group(look.config, service.group());
+  if (group == nullptr) return;
+  status.set_check(config::check_of(look.config, virt, service, *group).word());
+  for (const std::uint32_t member : group->member())
+    fill_member(look, member, watched_of(look, config::target_of(look.config, virt, service, member)),
+                *status.add_member());
+}
+
+State state_of(const VirtStatus& virt) {
+  bool checked = true;
+  for (const ServiceStatus& service : virt.service())
+    for (const MemberStatus& member : service.member()) {
+      if (member.state() == UP) return UP;
+      checked = checked && member.state() != NOT_CHECKED;
+    }
+  return checked ? NO_SERVICES_UP : NOT_CHECKED;
+}
+
+void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
+  VirtStatus& status = *reply.add_virt();
+  const Ipv4 vip = config::address_of(virt.vip());
+  status.set_number(virt.number());
+  status.set_vip(vip.text());
+  status.set_vname(virt.vname());
+  const auto subnet = config::subnet_of(look.config, vip);
+  const config::Port* port = subnet ? config::port_of_vlan(look.config, subnet->vlan) : nullptr;
+  const auto mac = port == nullptr ? look.around.port_macs.end() : look.around.port_macs.find(port->number());
+  status.set_mac(mac == look.around.port_macs.end() ? Mac{}.text() : mac->second.text());
+  for (const config::Service& service : virt.service()) add_service(look, virt, service, status);
+  status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
+}
+
+/// The best of what a member does for any service of the group.
+const Watched* best_of(const Look& look, const config::Group& group, std::uint32_t member,
+                       std::string& check) {
+  const Watched* best = nullptr;
+  for (const config::Virt& virt : look.config.slb().virt())
+    for (const config::Service& service : virt.service()) {
+      if (service.group() != group.number()) continue;
+      check = config::check_of(look.config, virt, service, group).word();
+      const Watched* watched = watched_of(look, config::target_of(look.config, virt, service, member));
+      if (watched != nullptr && (best == nullptr || watched->state.health == health::Health::up))
+        best = watched;
+    }
+  return best;
+}
+
+void add_group(const Look& look, const config::Group& group, StatusReply& reply) {
+  GroupStatus& status = *reply.add_group();
+  const auto keyword = [](const auto* descriptor, int number) {
+    return descriptor->FindValueByNumber(number)->options().GetExtension(config::keyword);
+  };
+  status.set_number(group.number());
+  status.set_name(group.name());
+  status.set_metric(keyword(config::Metric_descriptor(), group.metric()));
+  std::string check = keyword(config::Health_descriptor(), group.health());
+  for (const std::uint32_t member : group.member())
+    fill_member(look, member, best_of(look, group, member, check), *status.add_member());
+  status.set_check(check);
+}
+
+void add_port(const Look& look, const config::SlbPort& port, StatusReply& reply) {
+  SlbPortStatus& status = *reply.add_port();
+  const config::Port* physical = config::find_port(look.config, port.number());
+  const auto up = look.around.ports_up.find(port.number());
+  status.set_number(port.number());
+  status.set_device(physical == nullptr ? std::string() : physical->device());
+  status.set_client(port.client());
+  status.set_server(port.server());
+  status.set_up(up != look.around.ports_up.end() && up->second);
+}
+
+}  // namespace
+
+StatusReply status_of(const config::Config& config, const Monitor& monitor, const Surroundings& around) {
+  const Look look{config, monitor, around};
+  StatusReply reply;
+  reply.set_slb_on(config.slb().enabled());
+  for (const config::Real& real : config.slb().real()) add_real(look, real, reply);
+  for (const config::Virt& virt : config.slb().virt()) add_virt(look, virt, reply);
+  for (const config::Group& group : config.slb().group()) add_group(look, group, reply);
+  for (const config::SlbPort& port : config.slb().port()) add_port(look, port, reply);
+  return reply;
+}
+
+}  // namespace headgate::control

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "controlplane/daemon/engine.h"
+#include "model/control.pb.h"
+
+// The state of everything, as screens show it. Reference 4.8.
+namespace headgate::control {
+
+/// What is known apart from configuration and health.
+struct Surroundings {
+  std::map<Ipv4, Mac> neighbours;
+  std::map<std::uint32_t, Mac> port_macs;  ///< of the ports' own interfaces
+  std::map<std::uint32_t, bool> ports_up;
+};
+
+/// Pure over its arguments.
+[[nodiscard]] StatusReply status_of(const config::Config& config, const daemon::Monitor& monitor,
+                                    const Surroundings& around);
+
+}  // namespace headgate::control

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/daemon/engine.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "controlplane/config/topology.h"
+#include "controlplane/config/validate.h"
+#include "model/config_text.h"
+
+namespace headgate::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using telemetry::Severity;
+
+constexpr milliseconds kSecond{1000};
+constexpr milliseconds kReconcile{5000};
+/// How long a start waits for the dataplane to hand back before it probes on its own.
+constexpr milliseconds kPatience{1000};
+
+constexpr const char* kBusy = "Try later: another apply is in progress";
+
+}  // namespace
+
+void Averages::sample(std::uint64_t sessions) {
+  samples_.push_back(sessions);
+  if (samples_.size() > kMost) samples_.pop_front();
+}
+
+std::uint64_t Averages::over(std::size_t seconds) const {
+  const std::size_t count = std::min(seconds, samples_.size());
+  if (count == 0) return 0;
+  return std::accumulate(samples_.end() - static_cast<std::ptrdiff_t>(count), samples_.end(),
+                         std::uint64_t{0}) /
+         count;
+}
+
+Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boot_id,
+               std::function<void(const telemetry::Line&)> on_line)
+    : seams_(seams),
+      log_([this, on_line = std::move(on_line)](const telemetry::Line& line) {
+        syslog_.send(line);
+        if (on_line) on_line(line);
+      }),
+      store_(state_dir, boot_id),
+      candidates_(state_dir + "/candidates"),
+      monitor_(seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); }) {}
+
+void Engine::note(Severity severity, std::string text) {
+  log_.add(seams_.clock.unix_ms(), severity, std::move(text));
+}
+
+void Engine::start() {
+  config::Store::Loaded loaded = store_.load();
+  running_ = std::move(loaded.running);
+  saved_ = std::move(loaded.saved);
+  syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
+  for (std::string& sentence : loaded.sentences) note(Severity::error, "system: " + std::move(sentence));
+  candidates_.load(running());
+  compiled_ = config::compile(running());
+  monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  picture_ = picture_of(compiled_.generation, monitor_.targets());
+  reconcile_kernel();
+  note(Severity::notice, "system: headgated started");
+  seams_.timers.after(kPatience, [this] { begin_probing(); });
+  every_second();
+  seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
+}
+
+void Engine::begin_probing() {
+  if (!monitor_.begun()) monitor_.begin();
+}
+
+// ---- The dataplane
+
+void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
+  if (!met_) {
+    monitor_.adopt(hand_back.states());
+    picture_ = picture_of(compiled_.generation, monitor_.targets());  // what was known already is no news
+  }
+  met_ = true;
+  if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
+  note(Severity::notice,
+       fmt::format("system: dataplane {} connected, {} workers", hand_back.version(), hand_back.workers()));
+  publish_running();
+  begin_probing();
+}
+
+void Engine::dataplane_absent() {
+  // There is nobody to hand anything back; a dataplane that comes later is told.
+  begin_probing();
+}
+
+void Engine::dataplane_lost() {
+  published_ = false;
+  stats_.Clear();
+  note(Severity::error, "system: dataplane lost; the last configuration is published when it is back");
+}
+
+void Engine::dataplane_report(const forwarding::Report& report) {
+  if (report.has_traffic_failure())
+    monitor_.traffic_failed(config::from_message(report.traffic_failure().target()));
+  if (!report.has_port_change()) return;
+  const forwarding::PortChange& change = report.port_change();
+  note(change.up() ? Severity::notice : Severity::alert,
+       fmt::format("system: port {} {}", change.port(), change.up() ? "up" : "down"));
+  if (!change.up()) return;
+  reconcile_kernel();
+  seams_.kernel.announce(compiled_.kernel, device_names(), change.port());
+}
+
+/// States before the generation, so that no target of it is without one.
+void Engine::publish_running() {
+  if (applying_) return;  // the apply will publish
+  send_states(monitor_.whole());
+  forwarding::Order order;
+  *order.mutable_publish() = compiled_.generation;
+  order.mutable_publish()->set_number(running_.generation);
+  seams_.dataplane.send(std::move(order), [this](const forwarding::Report& report) {
+    published_ = report.error().empty();
+    if (!published_ && seams_.dataplane.connected())
+      note(Severity::error, "system: the dataplane refuses the running configuration: " + report.error());
+  });
+}
+
+void Engine::send_states(forwarding::States states) {
+  if (!seams_.dataplane.connected() ||
+      (!states.whole() && states.target().empty() && states.operation().empty()))
+    return;
+  forwarding::Order order;
+  *order.mutable_states() = std::move(states);
+  seams_.dataplane.send(std::move(order), [](const forwarding::Report&) {});
+}
+
+void Engine::on_verdict(const TargetKey& key) {
+  send_states(monitor_.state_of(key));
+  announce();
+}
+
+void Engine::announce() {
+  Picture now = picture_of(compiled_.generation, monitor_.targets());
+  for (Announcement& line : announcements(picture_, now)) note(line.severity, std::move(line.text));
+  picture_ = std::move(now);
+}
+
+kernel::DeviceNames Engine::device_names() const {
+  kernel::DeviceNames names;
+  for (const forwarding::PortStats& port : stats_.port())
+    if (!port.kernel_interface().empty()) names[port.port()] = port.kernel_interface();
+  return names;
+}
+
+void Engine::reconcile_kernel() {
+  std::vector<std::string> complaints = seams_.kernel.apply(compiled_.kernel, device_names());
+  for (const std::string& sentence : complaints)
+    if (std::ranges::count(kernel_complaints_, sentence) == 0) note(Severity::error, "ip: " + sentence);
+  kernel_complaints_ = std::move(complaints);
+}
+
+void Engine::every_second() {
+  seams_.timers.after(kSecond, [this] { every_second(); });
+  if (!seams_.dataplane.connected()) return averages_.sample(0);
+  forwarding::Order order;
+  order.mutable_stats();
+  seams_.dataplane.send(std::move(order), [this](const forwarding::Report& report) {
+    if (!report.has_stats()) return;
+    const bool first = stats_.port().empty() && !report.stats().port().empty();
+    stats_ = report.stats();
+    averages_.sample(stats_.current_sessions());
+    if (first) reconcile_kernel();  // names of interfaces are known only now
+  });
+}
+
+void Engine::every_five_seconds() {
+  seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
+  if (applying_) return;
+  reconcile_kernel();
+  if (seams_.dataplane.connected() && !published_) publish_running();
+}
+
+// ---- The transaction: everything that can fail comes before commit()
+
+void Engine::apply(config::Config next, bool confirmed, Done done) {
+  text::normalise(next);
+  if (applying_) return refuse(kBusy, done);
+  Outcome outcome;
+  for (const config::Problem& problem : config::validate(next)) outcome.errors.push_back(problem.line());
+  if (!outcome.errors.empty()) return done(outcome);
+  config::Plan plan = config::plan(running(), next);
+  if (plan.diff.empty()) {
+    outcome.applied.set_nothing_to_do(true);
+    outcome.applied.set_generation(running_.generation);
+    return done(outcome);
+  }
+  applying_ = true;
+  if (confirmed || plan.ended.empty() || !seams_.dataplane.connected())
+    return publish(std::move(next), std::move(done));
+  confirm(std::move(next), std::move(plan), std::move(done));
+}
+
+/// Asks when sessions would end; goes on when none would.
+void Engine::confirm(config::Config next, config::Plan plan, Done done) {
+  forwarding::Order order;
+  order.mutable_stats();
+  seams_.dataplane.send(std::move(order), [this, next = std::move(next), plan = std::move(plan),
+                                           done = std::move(done)](const forwarding::Report& report) {
+    const std::uint64_t sessions = config::sessions_of(plan.ended, report.stats());
+    if (sessions == 0) return publish(next, done);
+    applying_ = false;
+    Outcome outcome;
+    outcome.applied.set_needs_confirmation(true);
+    outcome.applied.set_sessions_ended(sessions);
+    done(outcome);
+  });
+}
+
+void Engine::publish(config::Config next, Done done) {
+  config::Compiled compiled = config::compile(next);
+  const std::uint64_t number = running_.generation + 1;
+  seams_.kernel.prepare(compiled.kernel, device_names());
+  if (!seams_.dataplane.connected()) return commit(std::move(next), std::move(compiled), number, true, done);
+  send_states(monitor_.preview(compiled.targets, next.slb().adv().grace()));
+  forwarding::Order order;
+  *order.mutable_publish() = compiled.generation;
+  order.mutable_publish()->set_number(number);
+  seams_.dataplane.send(std::move(order), [=, this, next = std::move(next),
+                                           compiled = std::move(compiled)](const forwarding::Report& report) {
+    if (report.error().empty() || !seams_.dataplane.connected())
+      return commit(next, compiled, number, !report.error().empty(), done);
+    applying_ = false;
+    reconcile_kernel();  // the guard back to what runs
+    refuse(fmt::format("the dataplane refuses the configuration: {}", report.error()), done);
+  });
+}
+
+void Engine::refuse(const std::string& error, const Done& done) {
+  done({{error}, {}});
+}
+
+void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_t number,
+                    bool dataplane_absent, const Done& done) {
+  applying_ = false;
+  published_ = !dataplane_absent;
+  running_ = {std::move(next), number};
+  compiled_ = std::move(compiled);
+  monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  send_states(monitor_.whole());
+  reconcile_kernel();
+  syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
+  candidates_.rebase(running());
+  note(Severity::info, fmt::format("mgmt: configuration applied, generation {}", number));
+  if (Status kept = store_.keep_running(running_); !kept.ok())
+    note(Severity::error, "mgmt: " + kept.error().message);
+  announce();
+  if (dataplane_absent && seams_.dataplane.connected()) publish_running();  // it came back meanwhile
+  Outcome outcome;
+  outcome.applied.set_generation(number);
+  outcome.applied.set_dataplane_absent(dataplane_absent);
+  done(outcome);
+}
+
+Status Engine::save(config::Store::Rotation rotation) {
+  Status done = store_.save(running(), rotation);
+  if (!done.ok()) return done;
+  saved_ = running();
+  note(Severity::info, "mgmt: configuration saved");
+  return done;
+}
+
+Status Engine::set_operation(std::uint32_t real, forwarding::Operation operation) {
+  if (config::find_real(running(), real) == nullptr)
+    return Error{fmt::format("real server {} does not exist", real)};
+  monitor_.set_operation(real, operation);
+  send_states(monitor_.states_of_real(real));
+  constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
+                                    "disabled, persistent sessions are still admitted"};
+  note(Severity::notice, fmt::format("slb: real server {} operationally {}", real, kWords[operation]));
+  return headgate::Done{};
+}
+
+}  // namespace headgate::daemon

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/daemon/monitor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace headgate::daemon {
+namespace {
+
+health::Health health_of(forwarding::Verdict verdict) {
+  if (verdict == forwarding::UP) return health::Health::up;
+  return verdict == forwarding::DOWN ? health::Health::down : health::Health::unknown;
+}
+
+forwarding::Verdict verdict_of(health::Health health) {
+  if (health == health::Health::up) return forwarding::UP;
+  return health == health::Health::down ? forwarding::DOWN : forwarding::UNKNOWN;
+}
+
+bool same_service(const TargetKey& left, const TargetKey& right) {
+  return left.real == right.real && left.port == right.port && left.protocol == right.protocol;
+}
+
+}  // namespace
+
+Monitor::Monitor(probe::Prober& prober, Timers& timers, const Clock& clock,
+                 std::function<void(const TargetKey&)> on_verdict)
+    : prober_(prober), timers_(timers), clock_(clock), on_verdict_(std::move(on_verdict)) {}
+
+Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
+                       const std::map<TargetKey, config::Target>& next) const {
+  Watched watched{.target = target, .since_unix_ms = clock_.unix_ms(), .reason = "not checked yet"};
+  for (const auto& [old_key, old] : targets_)
+    if (same_service(old_key, key) && !next.contains(old_key) && old.target.address == target.address &&
+        old.state.health == health::Health::up)
+      watched.state.health = health::Health::up;
+  if (target.policy.inter.count() == 0) watched.state.health = health::Health::up;
+  return watched;
+}
+
+void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool grace) {
+  grace_ = grace;
+  Targets next;
+  for (const auto& [key, target] : targets) {
+    const auto old = targets_.find(key);
+    const bool stays = old != targets_.end() && old->second.target.address == target.address;
+    next[key] = stays ? old->second : fresh(key, target, targets);
+    if (!stays) next[key].id = ++last_id_;
+  }
+  for (auto& [key, old] : targets_)
+    if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) forget(old);
+  targets_ = std::move(next);
+  keys_.clear();
+  for (const auto& [key, watched] : targets_) keys_[watched.id] = key;
+  for (auto& [key, watched] : targets_) update(key, watched, targets.at(key));
+  if (begun_) schedule_new();
+}
+
+void Monitor::update(const TargetKey& key, Watched& watched, const config::Target& target) {
+  const bool policy_changed = watched.target.policy != target.policy;
+  watched.target = target;
+  if (policy_changed && begun_ && watched.timer != 0) {
+    const health::Step step = health::step(target.policy, watched.state, health::PolicyChanged{});
+    watched.state = step.state;
+    for (const health::Action& action : step.actions) perform(key, watched, action);
+  }
+}
+
+void Monitor::forget(Watched& watched) {
+  timers_.cancel(watched.timer);
+  prober_.cancel(watched.id);
+}
+
+void Monitor::begin() {
+  if (begun_) return;
+  begun_ = true;
+  schedule_new();
+}
+
+/// Targets without a timer get their first probe, each at its own place within the interval.
+void Monitor::schedule_new() {
+  const auto is_new = [](const auto& entry) { return entry.second.timer == 0; };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(targets_, is_new));
+  std::size_t ordinal = 0;
+  for (auto& [key, watched] : targets_) {
+    if (watched.timer != 0) continue;
+    const auto offset = probe::start_offset(ordinal++, count, watched.target.policy.inter);
+    watched.timer = timers_.after(offset, [this, id = watched.id] { feed(id, health::PolicyChanged{}); });
+  }
+}
+
+void Monitor::adopt(const forwarding::States& states) {
+  for (const forwarding::TargetState& known : states.target()) {
+    const auto found = targets_.find(config::from_message(known.target()));
+    if (found == targets_.end() || found->second.last_check_unix_ms != 0) continue;
+    found->second.state.health = health_of(known.verdict());
+    found->second.since_unix_ms = known.since_unix_ms();
+    found->second.reason = known.reason();
+  }
+  for (const forwarding::RealOperation& known : states.operation())
+    operations_.emplace(known.real(), known.operation());
+}
+
+void Monitor::traffic_failed(const TargetKey& key) {
+  const auto found = targets_.find(key);
+  if (begun_ && found != targets_.end() && found->second.last_check_unix_ms != 0)
+    feed(found->second.id, health::TrafficFailed{});
+}
+
+void Monitor::set_operation(std::uint32_t real, forwarding::Operation operation) {
+  operations_[real] = operation;
+}
+
+forwarding::Operation Monitor::operation(std::uint32_t real) const {
+  const auto found = operations_.find(real);
+  return found == operations_.end() ? forwarding::ENABLED : found->second;
+}
+
+Watched* Monitor::find(probe::TargetId id) {
+  const auto found = keys_.find(id);
+  return found == keys_.end() ? nullptr : &targets_.at(found->second);
+}
+
+void Monitor::feed(probe::TargetId id, const health::Event& event) {
+  Watched* watched = find(id);
+  if (watched == nullptr) return;
+  const TargetKey key = keys_.at(id);
+  const health::Step step = health::step(watched->target.policy, watched->state, event);
+  watched->state = step.state;
+  for (const health::Action& action : step.actions) perform(key, *watched, action);
+}
+
+void Monitor::perform(const TargetKey& key, Watched& watched, const health::Action& action) {
+  const probe::TargetId id = watched.id;
+  if (const auto* send = std::get_if<health::Send>(&action)) {
+    prober_.start(
+        id, {watched.target.check, watched.target.address, key.port},
+        [this, id, attempt = send->attempt](const probe::Result& result) { on_result(id, attempt, result); });
+  } else if (const auto* wake = std::get_if<health::Wake>(&action)) {
+    timers_.cancel(watched.timer);
+    watched.timer = timers_.after(wake->after, [this, id] { on_due(id); });
+  } else if (std::holds_alternative<health::Rest>(action)) {
+    timers_.cancel(watched.timer);
+    prober_.cancel(id);
+    watched.reason = "not checked";
+  } else {
+    watched.since_unix_ms = clock_.unix_ms();
+    on_verdict_(key);
+  }
+}
+
+void Monitor::on_due(probe::TargetId id) {
+  Watched* watched = find(id);
+  if (watched == nullptr) return;
+  if (watched->state.awaiting) {
+    watched->reason = fmt::format("no answer in {}.0 s", watched->target.policy.inter.count());
+    watched->heard = false;
+    watched->took = watched->target.policy.inter;
+    watched->last_check_unix_ms = clock_.unix_ms();
+  }
+  feed(id, health::Due{});
+}
+
+void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe::Result& result) {
+  Watched* watched = find(id);
+  if (watched == nullptr || !watched->state.awaiting || watched->state.attempt != attempt) return;
+  watched->reason = result.reason;
+  watched->heard = result.heard;
+  watched->took = result.took;
+  watched->last_check_unix_ms = clock_.unix_ms();
+  if (result.passed)
+    feed(id, health::Passed{attempt});
+  else
+    feed(id, health::Failed{attempt});
+}
+
+health::Admission Monitor::admission(const Watched& watched, const TargetKey& key) const {
+  return health::admission({.health = watched.state.health,
+                            .configured = watched.target.enabled,
+                            .operating = operation(key.real) == forwarding::ENABLED,
+                            .grace = grace_});
+}
+
+void Monitor::put(const TargetKey& key, const Watched& watched, forwarding::States& states) const {
+  forwarding::TargetState& state = *states.add_target();
+  *state.mutable_target() = config::to_message(key);
+  state.set_admission(static_cast<forwarding::Admission>(admission(watched, key)));
+  state.set_verdict(verdict_of(watched.state.health));
+  state.set_since_unix_ms(watched.since_unix_ms);
+  state.set_reason(watched.reason);
+}
+
+forwarding::States Monitor::whole() const {
+  forwarding::States states;
+  states.set_whole(true);
+  for (const auto& [key, watched] : targets_) put(key, watched, states);
+  for (const auto& [real, operation] : operations_) {
+    forwarding::RealOperation& kept = *states.add_operation();
+    kept.set_real(real);
+    kept.set_operation(operation);
+  }
+  return states;
+}
+
+forwarding::States Monitor::state_of(const TargetKey& key) const {
+  forwarding::States states;
+  if (const auto found = targets_.find(key); found != targets_.end()) put(key, found->second, states);
+  return states;
+}
+
+forwarding::States Monitor::states_of_real(std::uint32_t real) const {
+  forwarding::States states;
+  for (const auto& [key, watched] : targets_)
+    if (key.real == real) put(key, watched, states);
+  forwarding::RealOperation& kept = *states.add_operation();
+  kept.set_real(real);
+  kept.set_operation(operation(real));
+  return states;
+}
+
+forwarding::States Monitor::preview(const std::map<TargetKey, config::Target>& targets, bool grace) const {
+  forwarding::States states;
+  Monitor next(prober_, timers_, clock_, [](const TargetKey&) {});
+  next.operations_ = operations_;
+  next.grace_ = grace;
+  for (const auto& [key, target] : targets)
+    if (!targets_.contains(key)) next.put(key, fresh(key, target, targets), states);
+  return states;
+}
+
+}  // namespace headgate::daemon

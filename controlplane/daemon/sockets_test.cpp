@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shells around Asio against real sockets: probes, the dataplane's socket, the control socket.
+#include "controlplane/control/server.h"
+#include "controlplane/dataplane_link/socket_link.h"
+#include "controlplane/probe/asio_prober.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <boost/asio/io_context.hpp>
+
+#include "model/frame.h"
+
+namespace headgate {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// Runs until `done` or five seconds are over.
+template <class Predicate>
+bool run_until(asio::io_context& context, Predicate done) {
+  const auto end = std::chrono::steady_clock::now() + 5s;
+  while (!done() && std::chrono::steady_clock::now() < end) {
+    context.restart();
+    context.run_one_for(50ms);
+  }
+  return done();
+}
+
+/// A TCP server on the loopback that serves one client: says `answer`, then reads to the end.
+class OneShotServer {
+ public:
+  explicit OneShotServer(std::string answer) : answer_(std::move(answer)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof here;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&here), length), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &length), 0);
+    EXPECT_EQ(listen(listener_, 4), 0);
+    port_ = ntohs(here.sin_port);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~OneShotServer() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  [[nodiscard]] L4Port port() const { return port_; }
+
+  std::atomic<bool> ended = false;
+  std::atomic<int> end_error = -1;  ///< errno of the last read; 0 is an orderly end
+
+ private:
+  void serve() {
+    const int client = accept(listener_, nullptr, nullptr);
+    if (client < 0) return;
+    (void)send(client, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+    if (!answer_.empty()) shutdown(client, SHUT_WR);
+    char bytes[4096];
+    ssize_t length = 0;
+    while ((length = recv(client, bytes, sizeof bytes, 0)) > 0) {
+    }
+    end_error = length == 0 ? 0 : errno;
+    ended = true;
+    close(client);
+  }
+
+  std::string answer_;
+  int listener_ = socket(AF_INET, SOCK_STREAM, 0);
+  L4Port port_ = 0;
+  std::thread thread_;
+};
+
+class Prober : public testing::Test {
+ protected:
+  probe::Result probe(const probe::Check& check, L4Port port) {
+    std::optional<probe::Result> result;
+    prober_->start(1, {check, {INADDR_LOOPBACK}, port}, [&](const probe::Result& given) { result = given; });
+    EXPECT_TRUE(run_until(context_, [&] { return result.has_value(); }));
+    return result.value_or(probe::Result{});
+  }
+
+  asio::io_context context_{1};
+  std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
+};
+
+const probe::Check kTcp{probe::Kind::tcp, {}, {}};
+const probe::Check kHttp{probe::Kind::http, {}, "/"};
+
+TEST_F(Prober, TcpPassesAndEndsInOrder) {
+  OneShotServer server("");
+  EXPECT_TRUE(probe(kTcp, server.port()).passed);
+  EXPECT_TRUE(run_until(context_, [&] { return server.ended.load(); }));
+  EXPECT_EQ(server.end_error, 0) << "the server must see FIN, not a reset";
+}
+
+TEST_F(Prober, TcpEndsInOrderEvenWhenTheServerSpeaksFirst) {
+  OneShotServer server("220 ftp ready\r\n");
+  EXPECT_TRUE(probe(kTcp, server.port()).passed);
+  EXPECT_TRUE(run_until(context_, [&] { return server.ended.load(); }));
+  EXPECT_EQ(server.end_error, 0);
+}
+
+TEST_F(Prober, AClosedPortIsRefusedAndHeard) {
+  L4Port port = 0;
+  { port = OneShotServer("").port(); }
+  const probe::Result result = probe(kTcp, port);
+  EXPECT_FALSE(result.passed);
+  EXPECT_TRUE(result.heard);
+  EXPECT_EQ(result.reason, "refused");
+}
+
+TEST_F(Prober, HttpJudgesByStatus) {
+  OneShotServer good("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(probe(kHttp, good.port()).passed);
+  OneShotServer bad("HTTP/1.1 503 Service Unavailable\r\n\r\n");
+  EXPECT_EQ(probe(kHttp, bad.port()).reason, "status 503, wanted 200");
+  OneShotServer other("SSH-2.0-x\r\n");
+  EXPECT_EQ(probe(kHttp, other.port()).reason, "answer is not HTTP");
+}
+
+TEST_F(Prober, ACancelledProbeReportsNothing) {
+  OneShotServer server("");
+  bool reported = false;
+  prober_->start(1, {kHttp, {INADDR_LOOPBACK}, server.port()},
+                 [&](const probe::Result&) { reported = true; });
+  prober_->cancel(1);
+  prober_->start(2, {kHttp, {INADDR_LOOPBACK}, server.port()},
+                 [&](const probe::Result&) { reported = true; });
+  context_.run_for(20ms);
+  prober_->cancel(2);
+  context_.restart();
+  context_.run_for(20ms);
+  EXPECT_FALSE(reported);
+}
+
+TEST_F(Prober, PingsTheLoopback) {
+  const probe::Result result = probe({probe::Kind::icmp, {}, {}}, 0);
+  if (geteuid() != 0) GTEST_SKIP() << "a raw socket needs root";
+  EXPECT_TRUE(result.passed) << result.reason;
+}
+
+// ---- Unix sockets
+
+std::string fresh_directory() {
+  char name[] = "/tmp/headgate-sockets-XXXXXX";
+  return mkdtemp(name);
+}
+
+int connect_to(const std::string& path) {
+  const int client = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
+/// Speaks forwarding.proto from a thread: answers Hello and everything else with ok, and drops the connection
+/// after `most` orders.
+class FakeDataplane {
+ public:
+  FakeDataplane(const std::string& path, int most) : most_(most) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_, 4), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~FakeDataplane() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+
+ private:
+  void serve() {
+    while (true) {
+      const int client = accept(listener_, nullptr, nullptr);
+      if (client < 0) return;
+      talk(client);
+      close(client);
+    }
+  }
+  void talk(int client) const {
+    FrameReader reader;
+    char bytes[4096];
+    int orders = 0;
+    for (ssize_t length = 0; (length = recv(client, bytes, sizeof bytes, 0)) > 0;) {
+      reader.append({bytes, static_cast<std::size_t>(length)});
+      for (auto body = reader.next(); body && *body; body = reader.next()) {
+        forwarding::Order order;
+        if (!order.ParseFromString(**body) || ++orders > most_) return;
+        forwarding::Report report;
+        report.set_id(order.id());
+        if (order.has_hello()) report.mutable_hand_back()->set_generation(7);
+        const std::string answer = frame(report);
+        (void)send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  int most_;
+  int listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
+  std::thread thread_;
+};
+
+TEST(Link, ConnectsAgainWhenTheDataplaneIsLostAndTellsWhoWaits) {
+  const std::string directory = fresh_directory();
+  asio::io_context context(1);
+  int connected = 0;
+  int lost = 0;
+  int absent = 0;
+  const auto link = link::make_link(
+      context, directory + "/dataplane.sock",
+      {.on_connected = [&](const forwarding::HandBack& back) { connected += back.generation() == 7; },
+       .on_lost = [&] { ++lost; },
+       .on_absent = [&] { ++absent; },
+       .on_report = [](const forwarding::Report&) {}});
+  link->start();
+  EXPECT_TRUE(run_until(context, [&] { return absent > 0; }));
+  const FakeDataplane dataplane(directory + "/dataplane.sock", 2);
+  EXPECT_TRUE(run_until(context, [&] { return connected == 1; }));
+  std::vector<std::string> errors;
+  for (int i = 0; i < 2; ++i) {
+    forwarding::Order order;
+    order.mutable_clear_stats();
+    link->send(order, [&](const forwarding::Report& report) { errors.push_back(report.error()); });
+  }
+  EXPECT_TRUE(run_until(context, [&] { return lost == 1 && connected == 2; }));
+  EXPECT_THAT(errors, testing::ElementsAre("", "the dataplane is not there"));
+  std::filesystem::remove_all(directory);
+}
+
+class ControlSocket : public testing::Test {
+ protected:
+  class Kernel final : public kernel::Kernel {
+   public:
+    std::vector<std::string> prepare(const kernel::Plan&, const kernel::DeviceNames&) override { return {}; }
+    std::vector<std::string> apply(const kernel::Plan&, const kernel::DeviceNames&) override { return {}; }
+    void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t) override {}
+    [[nodiscard]] std::map<Ipv4, Mac> neighbours() override { return {}; }
+    [[nodiscard]] Mac mac_of(const std::string&) override { return {}; }
+  };
+  class World final : public daemon::Clock, public daemon::Timers {
+   public:
+    [[nodiscard]] std::uint64_t unix_ms() const override { return 0; }
+    daemon::TimerId after(std::chrono::milliseconds, std::function<void()>) override { return 1; }
+    void cancel(daemon::TimerId) override {}
+  };
+
+  ~ControlSocket() override { std::filesystem::remove_all(directory_); }
+
+  /// Sends a status request and waits for its reply.
+  bool answers() {
+    control::Request request;
+    request.set_id(3);
+    request.mutable_status();
+    const std::string bytes = frame(request);
+    const int client = connect_to(directory_ + "/control.sock");
+    EXPECT_EQ(send(client, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    FrameReader reader;
+    std::optional<std::string> body;
+    const bool answered = run_until(context_, [&] {
+      char piece[4096];
+      const auto length = recv(client, piece, sizeof piece, MSG_DONTWAIT);
+      if (length > 0) reader.append({piece, static_cast<std::size_t>(length)});
+      const auto next = reader.next();
+      if (next && *next) body = **next;
+      return body.has_value();
+    });
+    close(client);
+    control::Reply reply;
+    return answered && reply.ParseFromString(*body) && reply.id() == 3 && reply.has_status();
+  }
+
+  /// Whether the server closes a connection on which this was said.
+  bool closes_on(const std::string& bytes) {
+    const int client = connect_to(directory_ + "/control.sock");
+    (void)send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const bool closed = run_until(context_, [&] {
+      char piece[1];
+      const auto length = recv(client, piece, 1, MSG_DONTWAIT);
+      return length == 0 || (length < 0 && errno == ECONNRESET);
+    });
+    close(client);
+    return closed;
+  }
+
+  std::string directory_ = fresh_directory();
+  asio::io_context context_{1};
+  Kernel kernel_;
+  World world_;
+  std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
+  std::unique_ptr<link::SocketLink> link_ = link::make_link(context_, directory_ + "/none", {});
+  daemon::Engine engine_{{kernel_, *link_, *prober_, world_, world_}, directory_, "boot", {}};
+  control::Service service_{engine_};
+  Result<std::unique_ptr<control::Server>> server_ =
+      control::serve(context_, directory_ + "/control.sock", service_);
+};
+
+TEST_F(ControlSocket, HostileClientsCostOnlyThemselves) {
+  ASSERT_TRUE(server_.ok());
+  const int partial = connect_to(directory_ + "/control.sock");
+  ASSERT_EQ(send(partial, "\0\0", 2, 0), 2);
+  const int promise = connect_to(directory_ + "/control.sock");
+  ASSERT_EQ(send(promise, "\0\xff\xff\xff", 4, 0), 4);  // 16 MiB that never come
+  EXPECT_TRUE(answers());
+  EXPECT_TRUE(closes_on(std::string("\x04\x00\x00\x00", 4))) << "64 MiB";
+  EXPECT_TRUE(closes_on(std::string("\x00\x00\x00\x03\xff\xff\xff", 7))) << "no message";
+  EXPECT_TRUE(answers());
+  close(partial);
+  close(promise);
+}
+
+TEST_F(ControlSocket, ManyDroppedConnectionsLeaveNothingBehind) {  // reports 108
+  for (int i = 0; i < 300; ++i) {
+    const int client = connect_to(directory_ + "/control.sock");
+    close(client);
+    context_.restart();
+    context_.run_for(1ms);
+  }
+  EXPECT_TRUE(answers());
+}
+
+}  // namespace
+}  // namespace headgate

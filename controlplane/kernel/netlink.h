@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controlplane/kernel/reconcile.h"
+#include "model/result.h"
+
+namespace headgate::kernel {
+
+struct LinkInfo {
+  int index = 0;
+  bool up = false;
+  Mac mac;
+};
+
+/// Requests to the kernel over rtnetlink. Each call is complete when it returns.
+class Netlink {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Netlink>> open();
+  virtual ~Netlink() = default;
+
+  [[nodiscard]] virtual Result<std::map<std::string, LinkInfo>> links() = 0;
+  /// All addresses, and the routes of the main table that have a gateway.
+  [[nodiscard]] virtual Result<Placed> placed() = 0;
+  [[nodiscard]] virtual Result<std::map<Ipv4, Mac>> neighbours() = 0;
+
+  [[nodiscard]] virtual Status set_up(int index) = 0;
+  /// Adding what is there, and removing what is not, succeed.
+  [[nodiscard]] virtual Status add(const PlacedAddress& address, int index, Ipv4 broadcast) = 0;
+  [[nodiscard]] virtual Status remove(const PlacedAddress& address, int index) = 0;
+  [[nodiscard]] virtual Status add(const Route& route) = 0;
+  [[nodiscard]] virtual Status remove(const Route& route) = 0;
+};
+
+}  // namespace headgate::kernel

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/probe/asio_prober.h"
+
+#include <unordered_map>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "controlplane/probe/connection.h"
+#include "controlplane/probe/icmp.h"
+
+namespace headgate::probe {
+namespace {
+
+class AsioProber final : public Prober {
+ public:
+  explicit AsioProber(asio::io_context& context) : context_(context), icmp_(context) {}
+
+  void start(TargetId target, const Probe& probe, OnResult on_result) override {
+    cancel(target);
+    if (probe.check.kind == Kind::icmp) return icmp_.start(target, probe.address, std::move(on_result));
+    const auto connection = std::make_shared<Connection>(context_, probe, std::move(on_result));
+    connections_[target] = connection;
+    const bool http = probe.check.kind == Kind::http;
+    asio::post(context_, [this, connection, http] {
+      if (connection->reported()) return;  // cancelled before it began
+      asio::co_spawn(context_, http ? http_probe(connection) : tcp_probe(connection), asio::detached);
+    });
+  }
+
+  void cancel(TargetId target) override {
+    icmp_.cancel(target);
+    const auto found = connections_.find(target);
+    if (found == connections_.end()) return;
+    const auto connection = found->second.lock();
+    if (connection && !connection->reported()) connection->cancel();  // else it is just closing in order
+    connections_.erase(found);
+  }
+
+ private:
+  asio::io_context& context_;
+  IcmpProber icmp_;
+  std::unordered_map<TargetId, std::weak_ptr<Connection>> connections_;
+};
+
+}  // namespace
+
+std::unique_ptr<Prober> make_prober(asio::io_context& context) {
+  return std::make_unique<AsioProber>(context);
+}
+
+}  // namespace headgate::probe

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/probe/icmp.h"
+
+#include <sys/random.h>
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/icmp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "controlplane/probe/icmp_packet.h"
+#include "controlplane/probe/words.h"
+
+namespace headgate::probe {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  return number;
+}
+
+}  // namespace
+
+struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
+  struct Pending {
+    TargetId target;
+    Ipv4 address;
+    Echo echo;
+    std::chrono::steady_clock::time_point started;
+    Prober::OnResult on_result;
+  };
+
+  explicit Impl(asio::io_context& io) : context(io), socket(io) {}
+
+  void open() {
+    boost::system::error_code error;
+    socket.open(asio::ip::icmp::v4(), error);
+    open_error = error.value();
+    if (!error) asio::co_spawn(context, listen(shared_from_this()), asio::detached);
+  }
+
+  static asio::awaitable<void> listen(std::shared_ptr<Impl> self) {
+    std::array<std::uint8_t, 2048> packet;
+    while (self->socket.is_open()) {
+      const auto [error, length] =
+          co_await self->socket.async_receive(asio::buffer(packet), asio::as_tuple(asio::use_awaitable));
+      if (error == asio::error::operation_aborted) co_return;
+      if (error) continue;  // a pending ICMP error of the socket: reading it has cleared it
+      if (const auto answer = read_echo_answer({packet.data(), length})) self->settle(*answer);
+    }
+  }
+
+  void settle(const EchoAnswer& answer) {
+    const auto found = pending.find(answer.echo.sequence);
+    if (found == pending.end() || answer.from != found->second.address || answer.echo.id != id) return;
+    const bool reply = answer.what == EchoAnswer::What::reply;
+    if (reply && answer.echo != found->second.echo) return;
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                            found->second.started);
+    finish(answer.echo.sequence,
+           reply ? Result{true, true, fmt::format("answered in {} ms", took.count()), took}
+                 : Result{false, false, "host unreachable", took});
+  }
+
+  void finish(std::uint16_t sequence, const Result& result) {
+    const auto found = pending.find(sequence);
+    if (found == pending.end()) return;
+    const auto on_result = std::move(found->second.on_result);
+    pending.erase(found);
+    on_result(result);
+  }
+
+  void send(std::uint16_t sequence) {
+    const Pending& probe = pending.at(sequence);
+    boost::system::error_code error(open_error, boost::system::system_category());
+    const asio::ip::icmp::endpoint server(asio::ip::address_v4(probe.address.value), 0);
+    if (!error) socket.send_to(asio::buffer(echo_request(probe.echo)), server, 0, error);
+    if (!error) return;
+    asio::post(context, [self = shared_from_this(), sequence, reason = words_of(error.value())] {
+      self->finish(sequence, {false, false, reason, {}});
+    });
+  }
+
+  std::uint16_t free_sequence() {
+    while (pending.contains(++next_sequence)) {
+    }
+    return next_sequence;
+  }
+
+  asio::io_context& context;
+  asio::ip::icmp::socket socket;
+  int open_error = 0;
+  const std::uint16_t id = static_cast<std::uint16_t>(random_number());
+  std::uint16_t next_sequence = 0;
+  std::unordered_map<std::uint16_t, Pending>
+      pending;  // by sequence; one for each target, far fewer than 65,536
+};
+
+IcmpProber::IcmpProber(asio::io_context& context) : impl_(std::make_shared<Impl>(context)) {
+  impl_->open();
+}
+
+IcmpProber::~IcmpProber() {
+  impl_->pending.clear();
+  boost::system::error_code ignored;
+  impl_->socket.close(ignored);
+}
+
+void IcmpProber::start(TargetId target, Ipv4 address, Prober::OnResult on_result) {
+  cancel(target);
+  const std::uint16_t sequence = impl_->free_sequence();
+  const Echo echo{impl_->id, sequence, random_number()};
+  impl_->pending.emplace(
+      sequence, Impl::Pending{target, address, echo, std::chrono::steady_clock::now(), std::move(on_result)});
+  impl_->send(sequence);
+}
+
+void IcmpProber::cancel(TargetId target) {
+  std::erase_if(impl_->pending, [target](const auto& entry) { return entry.second.target == target; });
+}
+
+}  // namespace headgate::probe

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "controlplane/probe/check.h"
+
+// Performs probes. What to do with their results is decided elsewhere (health/).
+namespace headgate::probe {
+
+/// Names the target that a probe is for; one probe at a time for each.
+using TargetId = std::uint64_t;
+
+struct Probe {
+  Check check;
+  Ipv4 address;
+  L4Port port = 0;
+};
+
+struct Result {
+  bool passed = false;
+  bool heard = false;  ///< the host gave any sign of life, be it a refusal
+  std::string
+      reason;  ///< in words: "answered in 2 ms", "refused", "host unreachable", "status 503, wanted 200"
+  std::chrono::milliseconds took{0};
+};
+
+/// Starts probes and reports how they end. Has no deadline of its own: a probe that is not wanted any more is
+/// cancelled, or replaced by the next one.
+class Prober {
+ public:
+  using OnResult = std::function<void(const Result&)>;
+
+  virtual ~Prober() = default;
+  /// Starts a probe, giving up the earlier one of this target. `on_result` is called once, never from inside
+  /// of start() and never after cancel().
+  virtual void start(TargetId target, const Probe& probe, OnResult on_result) = 0;
+  virtual void cancel(TargetId target) = 0;
+};
+
+/// When the targets of one apply are first probed, and with that their place in the interval for good:
+/// spread, so that they do not fire together (reports 18), yet without letting a handful of targets wait.
+[[nodiscard]] inline std::chrono::milliseconds start_offset(std::size_t ordinal, std::size_t count,
+                                                            std::chrono::seconds interval) {
+  constexpr std::chrono::milliseconds kWidestGap{50};
+  if (count == 0) return {};
+  const auto gap = std::min(std::chrono::microseconds(kWidestGap),
+                            std::chrono::microseconds(interval) / static_cast<std::int64_t>(count));
+  return std::chrono::duration_cast<std::chrono::milliseconds>(gap *
+                                                               static_cast<std::int64_t>(ordinal % count));
+}
+
+}  // namespace headgate::probe

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+// What a failed system call means to an operator.
+namespace headgate::probe {
+
+/// The reason in words, from an errno value.
+[[nodiscard]] inline std::string words_of(int error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return "refused";
+    case ECONNRESET:
+    case EPIPE:
+      return "connection reset";
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+      return "host unreachable";
+    case ENETUNREACH:
+      return "network unreachable";
+    case ETIMEDOUT:
+      return "no answer";
+    case EADDRNOTAVAIL:
+      return "no free local port";
+    case EMFILE:
+    case ENFILE:
+      return "too many open files on this switch";
+    default:
+      return std::strerror(error);
+  }
+}
+
+/// Whether the error is itself an answer of the host.
+[[nodiscard]] inline bool sign_of_life(int error) {
+  return error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
+}
+
+}  // namespace headgate::probe

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// AF_XDP is a name in the messages, and a macro after the socket headers: messages come first.
+#include "controlplane/telemetry/event_log.h"
+#include "controlplane/telemetry/syslog.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace headgate::telemetry {
+namespace {
+
+TEST(EventLog, KeepsTheNewestInOrder) {
+  EventLog log;
+  for (std::uint64_t i = 0; i < 300; ++i) log.add(i, Severity::notice, std::to_string(i));
+  EXPECT_EQ(log.last(2), (std::vector<Line>{{298, Severity::notice, "298"}, {299, Severity::notice, "299"}}));
+  EXPECT_EQ(log.last(1000).size(), EventLog::kLines);
+}
+
+TEST(EventLog, CountsRepetitionsAndPassesOnOnlyTheFirst) {
+  int heard = 0;
+  EventLog log([&](const Line&) { ++heard; });
+  for (int i = 0; i < 1000; ++i) {
+    log.add(1000, Severity::alert, "slb: down");
+    log.add(1001, Severity::notice, "slb: up");
+  }
+  EXPECT_EQ(heard, 2);
+  EXPECT_EQ(log.last(10), (std::vector<Line>{{1000, Severity::alert, "slb: down", 1000},
+                                             {1001, Severity::notice, "slb: up", 1000}}));
+}
+
+TEST(EventLog, TheSameChangeAMinuteLaterIsALineOfItsOwn) {
+  EventLog log;
+  log.add(0, Severity::alert, "slb: down");
+  log.add(60'000, Severity::alert, "slb: down");
+  EXPECT_EQ(log.last(10).size(), 2u);
+}
+
+TEST(Syslog, MessageIsRfc5424) {
+  EXPECT_EQ(
+      syslog_message({1448884799'006, Severity::alert, "slb: cannot contact real server 10.10.2.11"}, 16,
+                     "lb 1", 42),
+      "<129>1 2015-11-30T11:59:59.006Z lb_1 headgate 42 - - slb: cannot contact real server 10.10.2.11");
+}
+
+TEST(Syslog, HostsComeFromTheConfiguration) {
+  config::Syslog syslog;
+  syslog.mutable_hst2()->set_address("10.0.0.9");
+  syslog.mutable_hst2()->set_severity(5);
+  syslog.mutable_hst2()->set_facility(3);
+  EXPECT_EQ(syslog_targets(syslog), (std::vector<SyslogTarget>{{{0x0a000009}, 514, Severity::notice, 19}}));
+}
+
+class Receiver {
+ public:
+  Receiver() {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof here;
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&here), length), 0);
+    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&here), &length), 0);
+    port_ = ntohs(here.sin_port);
+  }
+  ~Receiver() { close(socket_); }
+  [[nodiscard]] L4Port port() const { return port_; }
+  [[nodiscard]] std::string next() const {
+    char bytes[2048];
+    const auto length = recv(socket_, bytes, sizeof bytes, 0);
+    return {bytes, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+  }
+
+ private:
+  int socket_ = socket(AF_INET, SOCK_DGRAM, 0);
+  L4Port port_ = 0;
+};
+
+TEST(Syslog, SendsWhatIsSevereEnough) {
+  const Receiver receiver;
+  SyslogSender sender;
+  sender.configure({{{INADDR_LOOPBACK}, receiver.port(), Severity::notice, 16}}, "lb");
+  sender.send({0, Severity::info, "too quiet"});
+  sender.send({0, Severity::notice, "loud enough"});
+  EXPECT_TRUE(receiver.next().ends_with("loud enough"));
+}
+
+}  // namespace
+}  // namespace headgate::telemetry
