@@ -85,6 +85,7 @@ std::vector<std::string> eal_arguments(const Options& options, bool huge, const 
       "--no-telemetry",
       "--iova-mode=va",
       "--log-level=*:warning",
+      "--log-level=pmd.net.tap:critical",  // it calls kernels without its favourite qdisc an error
       fmt::format("--file-prefix={}", options.file_prefix),
       "-m",
       std::to_string(options.memory_mb),

@@ -23,6 +23,12 @@ Error failure(std::string_view what) {
   return {fmt::format("netlink: {}: {}", what, std::strerror(errno))};
 }
 
+void drain(int fd) {
+  char byte = 0;
+  while (recv(fd, &byte, sizeof byte, MSG_DONTWAIT) > 0) {
+  }
+}
+
 }  // namespace
 
 void KernelMirror::Close::operator()(mnl_socket* socket) const noexcept {
@@ -60,9 +66,7 @@ Status KernelMirror::resync() {
 
 Status KernelMirror::dump(std::uint16_t type) {
   std::array<char, kReceiveBuffer> buffer{};
-  while (recv(mnl_socket_get_fd(requests_.get()), buffer.data(), buffer.size(), MSG_DONTWAIT) > 0) {
-    // Errors that answered solicit(); left there, they would take the room that the list needs.
-  }
+  drain(mnl_socket_get_fd(requests_.get()));  // of errors that answered solicit() and take the list's room
   nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
   request->nlmsg_type = type;
   request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
@@ -92,6 +96,8 @@ Status KernelMirror::read() {
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN) break;
     if (received < 0 && errno == ENOBUFS) {
+      // What is queued is older than the list to come; taken after it, it would bring back what is gone.
+      drain(fd());
       if (auto done = resync(); !done) return done;
       continue;
     }

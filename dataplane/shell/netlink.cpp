@@ -21,7 +21,7 @@ class Attributes {
   Attributes(const nlmsghdr* message, std::size_t header) {
     if (message->nlmsg_len < MNL_NLMSG_HDRLEN + MNL_ALIGN(header)) return;
     const auto* attribute = static_cast<const nlattr*>(mnl_nlmsg_get_payload_offset(message, header));
-    const auto* end = static_cast<const char*>(mnl_nlmsg_get_payload_tail(message));
+    const auto* end = reinterpret_cast<const char*>(message) + message->nlmsg_len;
     while (mnl_attr_ok(attribute, static_cast<int>(end - reinterpret_cast<const char*>(attribute)))) {
       const unsigned type = mnl_attr_get_type(attribute);
       if (type < kMostAttributes) by_type_[type] = attribute;
