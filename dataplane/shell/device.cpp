@@ -13,7 +13,8 @@
 namespace headgate::shell {
 namespace {
 
-constexpr std::uint16_t kDescriptors = 1024;
+/// As deep as the AF_XDP driver fills its rings: a worker that has to wait for a processor loses less.
+constexpr std::uint16_t kDescriptors = 2048;
 
 /// Sets up an idle port with one queue each way; 0 or a negative errno.
 int set_up(std::uint16_t id, rte_mempool* buffers) {

@@ -49,7 +49,7 @@ TEST(PublishedTest, WorkersNeverSeeAValueThatIsGone) {
         published.leave(worker);
       });
     }
-    for (std::uint64_t n = 1; n <= 2000; ++n) {
+    for (std::uint64_t n = 1; n <= 300; ++n) {
       published.publish(std::make_unique<const Value>(n));
       EXPECT_EQ(Value::alive, 1) << "the one before is freed when publish() returns";
     }
