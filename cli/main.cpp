@@ -86,7 +86,7 @@ int interact(SocketClient& client) {
 int script(SocketClient& client, std::istream& lines) {
   ScriptConsole console(std::cout, std::cerr);
   Shell shell(client, console, client.opened());
-  return run_script(lines, shell, [&] { return client.lost_changes(); }) ? kGood : kLineFailed;
+  return run_script(lines, shell, [&] { return client.broken(); }) ? kGood : kLineFailed;
 }
 
 int execute(const Options& options) {

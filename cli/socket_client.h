@@ -20,8 +20,9 @@ class SocketClient : public Client {
   Result<control::Reply> call(const control::Request& request) override;
 
   [[nodiscard]] const control::Opened& opened() const { return opened_; }
-  /// Pending changes of this session were lost with a headgated that did not keep them.
-  [[nodiscard]] bool lost_changes() const { return lost_changes_; }
+  /// Going on with a script makes no sense: headgated did not come back, or came back without the changes
+  /// that were pending.
+  [[nodiscard]] bool broken() const { return lost_changes_ || socket_ < 0; }
 
  private:
   explicit SocketClient(std::string path) : path_(std::move(path)) {}

@@ -116,7 +116,7 @@ TEST(SocketClient, RestartsOfHeadgatedAreNotNoticedWhenItKeptTheSession) {
   const auto client = SocketClient::connect(folder.path);
   ASSERT_TRUE(client.ok());
   EXPECT_TRUE((*client)->call(edit()).ok());
-  EXPECT_FALSE((*client)->lost_changes());
+  EXPECT_FALSE((*client)->broken());
 }
 
 TEST(SocketClient, LostChangesAreSaidOnce) {
@@ -134,7 +134,7 @@ TEST(SocketClient, LostChangesAreSaidOnce) {
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.error().message,
             "headgated has restarted without this session's pending changes: they are gone");
-  EXPECT_TRUE((*client)->lost_changes());
+  EXPECT_TRUE((*client)->broken());
   EXPECT_TRUE((*client)->call(edit()).ok());
 }
 

@@ -2,7 +2,6 @@
 #include "cli/tree.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -114,9 +113,9 @@ std::string listing(const Place& place, config::Level level) {
   std::string text = fmt::format("{}\n[{} Menu]\n", std::string(60, '-'), title);
   for (const Command& command : place.menu().commands)
     if (!command.alias && command.level <= level) text += row(command);
-  if (place.stops.empty())
-    for (const Command& command : global_commands() | std::views::take(5))
-      if (command.level <= level) text += row(command, "  [global command]");
+  constexpr std::size_t kListedInMain = 5;  // up to `exit`
+  for (std::size_t i = 0; place.stops.empty() && i < kListedInMain; ++i)
+    if (global_commands()[i].level <= level) text += row(global_commands()[i], "  [global command]");
   return text;
 }
 
