@@ -54,10 +54,11 @@ class Client : public std::enable_shared_from_this<Client> {
   asio::awaitable<void> run() {
     const auto self = shared_from_this();
     Request request;
-    while (co_await read(request)) {
+    for (bool good = co_await read(request); good; good = co_await read(request)) {
       done_ = false;
       service_.handle(talk_, request, [self](Reply reply, bool last) { self->queue(reply, last); });
-      if (!co_await write_replies()) break;
+      const bool written = co_await write_replies();
+      if (!written) break;
     }
     close();
   }
@@ -80,8 +81,8 @@ class Client : public std::enable_shared_from_this<Client> {
   asio::awaitable<bool> read(Request& request) {
     std::string bytes(kFrameHeader, '\0');
     // A connection may be idle for ever; only what has begun must end.
-    if (const auto [error, got] = co_await asio::async_read(socket_, asio::buffer(bytes, 1), kAwait); error)
-      co_return false;
+    const auto [ended, first] = co_await asio::async_read(socket_, asio::buffer(bytes, 1), kAwait);
+    if (ended) co_return false;
     limit();
     const auto [cut, rest] =
         co_await asio::async_read(socket_, asio::buffer(bytes.data() + 1, kFrameHeader - 1), kAwait);

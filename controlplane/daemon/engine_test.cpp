@@ -81,8 +81,10 @@ class FakeDataplane final : public link::Dataplane {
   [[nodiscard]] bool connected() const override { return there; }
   void send(forwarding::Order order, OnReport on_report) override {
     forwarding::Report report;
-    if (!there) report.set_error("the dataplane is not there");
-    else obey(order, report);
+    if (!there)
+      report.set_error("the dataplane is not there");
+    else
+      obey(order, report);
     on_report(report);
   }
   [[nodiscard]] forwarding::HandBack hand_back() const {
@@ -113,7 +115,8 @@ class FakeDataplane final : public link::Dataplane {
     if (!refusal.empty()) return;
     for (const forwarding::Service& service : order.publish().service())
       for (const forwarding::Member& member : service.member())
-        EXPECT_TRUE(states.contains(config::from_message(member.target()))) << "published before its state was told";
+        EXPECT_TRUE(states.contains(config::from_message(member.target())))
+            << "published before its state was told";
     generation = order.publish();
   }
   void learn(const forwarding::States& news) {
@@ -125,9 +128,12 @@ class FakeDataplane final : public link::Dataplane {
         changes.push_back(fmt(key) + " " + forwarding::Admission_Name(state.admission()));
       states[key] = state;
     }
-    for (const forwarding::RealOperation& operation : news.operation()) operations[operation.real()] = operation;
+    for (const forwarding::RealOperation& operation : news.operation())
+      operations[operation.real()] = operation;
   }
-  static std::string fmt(const TargetKey& key) { return std::to_string(key.real) + ":" + std::to_string(key.port); }
+  static std::string fmt(const TargetKey& key) {
+    return std::to_string(key.real) + ":" + std::to_string(key.port);
+  }
 };
 
 class FakeKernel final : public kernel::Kernel {
@@ -137,7 +143,9 @@ class FakeKernel final : public kernel::Kernel {
     plan = next;
     return {};
   }
-  void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t port) override { announced.push_back(port); }
+  void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t port) override {
+    announced.push_back(port);
+  }
   [[nodiscard]] std::map<Ipv4, Mac> neighbours() override { return {}; }
   [[nodiscard]] Mac mac_of(const std::string&) override { return {}; }
 
@@ -173,11 +181,14 @@ class EngineTest : public testing::Test {
     prober_ = std::move(prober);
     lines_.clear();
     dataplane_.changes.clear();
-    engine_ = std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, "boot",
-                                       [this](const telemetry::Line& line) { lines_.push_back(line.text); });
+    engine_ =
+        std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, "boot",
+                                 [this](const telemetry::Line& line) { lines_.push_back(line.text); });
     engine_->start();
-    if (dataplane_.there) engine_->dataplane_connected(dataplane_.hand_back());
-    else engine_->dataplane_absent();
+    if (dataplane_.there)
+      engine_->dataplane_connected(dataplane_.hand_back());
+    else
+      engine_->dataplane_absent();
   }
 
   Engine::Outcome apply(const config::Config& config, bool confirmed = true) {
@@ -279,7 +290,8 @@ TEST_F(EngineTest, WithoutADataplaneItProbesAndAppliesAndPublishesLater) {
   start();
   EXPECT_TRUE(apply(config::lab()).applied.dataplane_absent());
   time_->pass(milliseconds(2000));
-  EXPECT_EQ(engine_->monitor().targets().at({1, 8080, Protocol::tcp, "tcp"}).state.health, health::Health::up);
+  EXPECT_EQ(engine_->monitor().targets().at({1, 8080, Protocol::tcp, "tcp"}).state.health,
+            health::Health::up);
   dataplane_.there = true;
   engine_->dataplane_connected(dataplane_.hand_back());
   EXPECT_EQ(dataplane_.generation.service_size(), 2);
@@ -339,7 +351,8 @@ TEST_F(EngineTest, AppliesAroundADownServerKeepItsVerdictAndItComesBack) {
   time_->pass(milliseconds(10'000));
   dataplane_.changes.clear();
   config::Config next = config::lab();
-  for (const char* change : {"/c/slb/real 1/name x", "/c/slb/real 1/retry 3", "/c/slb/group 1/metric hash", "/c/slb/real 3/rip 10.10.2.13"}) {
+  for (const char* change : {"/c/slb/real 1/name x", "/c/slb/real 1/retry 3", "/c/slb/group 1/metric hash",
+                             "/c/slb/real 3/rip 10.10.2.13"}) {
     next = config::with(next, change);
     EXPECT_THAT(apply(next).errors, IsEmpty());
     time_->pass(milliseconds(2000));
@@ -364,7 +377,8 @@ TEST_F(EngineTest, AChangedCheckOfADownServiceDecidesAnew) {
   EXPECT_THAT(apply(config::with(config::lab(), "/c/slb/group 1/health icmp")).errors, IsEmpty());
   prober_->down.clear();
   time_->pass(milliseconds(500));
-  EXPECT_EQ(dataplane_.states.at({1, 8080, Protocol::tcp, "icmp"}).admission(), forwarding::OPEN) << "its first success";
+  EXPECT_EQ(dataplane_.states.at({1, 8080, Protocol::tcp, "icmp"}).admission(), forwarding::OPEN)
+      << "its first success";
 }
 
 TEST_F(EngineTest, TrafficFailureBringsAProbeForwardAndDecidesNothing) {
@@ -499,7 +513,8 @@ TEST_F(ServiceTest, StatusTellsStateReasonAndTheCheckThatIsUsed) {
   const auto status = ask(admin_, [](control::Request& request) { request.mutable_status(); }).status();
   EXPECT_TRUE(status.slb_on());
   EXPECT_EQ(status.real(0).state(), control::UP);
-  const auto& member = status.virt(0).service(1).vport() == 80 ? status.virt(0).service(1).member(0) : status.virt(0).service(0).member(0);
+  const auto& member = status.virt(0).service(1).vport() == 80 ? status.virt(0).service(1).member(0)
+                                                               : status.virt(0).service(0).member(0);
   EXPECT_EQ(member.state(), control::FAILED);
   EXPECT_EQ(member.reason(), "refused");
   EXPECT_EQ(status.virt(0).state(), control::UP);
@@ -512,7 +527,8 @@ TEST_F(ServiceTest, RevertApplyGoesBackToWhatWasSaved) {
   edit(admin_, "/c/slb/real 1/weight 5");
   apply_now(admin_);
   EXPECT_EQ(engine_->running().slb().real(0).weight(), 5u);
-  const auto reply = ask(admin_, [](control::Request& request) { request.mutable_revert()->set_applied_too(true); });
+  const auto reply =
+      ask(admin_, [](control::Request& request) { request.mutable_revert()->set_applied_too(true); });
   EXPECT_EQ(reply.error_size(), 0);
   EXPECT_EQ(engine_->running().slb().real(0).weight(), 1u);
 }

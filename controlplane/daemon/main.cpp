@@ -63,7 +63,8 @@ void to_syslog(const telemetry::Line& line) {
 }
 
 std::string boot_id() {
-  return files::read("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  const std::string line = files::read("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  return line.substr(0, line.find('\n'));
 }
 
 int fail(const std::string& sentence) {

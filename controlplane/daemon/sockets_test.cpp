@@ -241,6 +241,7 @@ TEST(Link, ConnectsAgainWhenTheDataplaneIsLostAndTellsWhoWaits) {
   }
   EXPECT_TRUE(run_until(context, [&] { return lost == 1 && connected == 2; }));
   EXPECT_THAT(errors, testing::ElementsAre("", "the dataplane is not there"));
+  link->stop();
   std::filesystem::remove_all(directory);
 }
 

@@ -75,8 +75,7 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
       co_return;
     }
     greet();
-    while (co_await read_report()) {
-    }
+    for (bool good = true; good;) good = co_await read_report();
     lose();
   }
 

@@ -27,7 +27,8 @@ asio::awaitable<void> judge(Connection& connection) {
 }  // namespace
 
 asio::awaitable<void> http_probe(std::shared_ptr<Connection> connection) {
-  if (!co_await connect(*connection)) co_return;
+  const bool connected = co_await connect(*connection);
+  if (!connected) co_return;
   const std::string request =
       http_request(connection->probe.check, connection->probe.address, connection->probe.port);
   // A server may answer and close without reading the request (reports 23): what it said is read all the

@@ -73,7 +73,9 @@ asio::awaitable<void> close_orderly(std::shared_ptr<Connection> connection) {
 }
 
 asio::awaitable<void> tcp_probe(std::shared_ptr<Connection> connection) {
-  if (!co_await connect(*connection)) co_return;
+  // A name for the result: GCC 12 loses it in `if (!co_await ...)`.
+  const bool connected = co_await connect(*connection);
+  if (!connected) co_return;
   connection->report(true, {});
   co_await close_orderly(connection);
 }
