@@ -71,18 +71,44 @@ Session* SessionTable::find(const FlowKey& key, Protocol protocol, std::uint64_t
   return first.overflowed == 0 ? nullptr : find_in(second_bucket(hash), key, protocol, hash);
 }
 
-bool SessionTable::link(std::uint64_t hash, std::uint32_t position) noexcept {
-  const auto place = [&](Bucket& bucket) {
-    const auto free = std::ranges::find(bucket.slots, 0u);
-    if (free == bucket.slots.end()) return false;
-    *free = static_cast<std::uint32_t>(hash & 0xff) << 24 | position;
-    return true;
-  };
-  Bucket& first = first_bucket(hash);
-  if (place(first)) return true;
-  if (!place(second_bucket(hash))) return false;
-  ++first.overflowed;
+bool SessionTable::place(Bucket& bucket, std::uint64_t hash, std::uint32_t position) noexcept {
+  const auto free = std::ranges::find(bucket.slots, 0u);
+  if (free == bucket.slots.end()) return false;
+  *free = static_cast<std::uint32_t>(hash & 0xff) << 24 | position;
   return true;
+}
+
+bool SessionTable::link(std::uint64_t hash, std::uint32_t position) noexcept {
+  Bucket& first = first_bucket(hash);
+  if (place(first, hash, position)) return true;
+  if (place(second_bucket(hash), hash, position)) {
+    ++first.overflowed;
+    return true;
+  }
+  return make_room(first) && place(first, hash, position);
+}
+
+// Moves one key of a full bucket to the other bucket it may live in. Without this, a table would refuse one
+// session in a hundred long before it is full.
+bool SessionTable::make_room(Bucket& bucket) noexcept {
+  for (std::uint32_t& slot : bucket.slots) {
+    const std::uint32_t position = slot & kPosition;
+    const Session& session = sessions_[position];
+    if (!session.used()) continue;  // the one that is being linked
+    const auto protocol = static_cast<Protocol>(session.protocol);
+    const std::uint64_t client = hash(session.from_client, protocol);
+    const std::uint64_t real = hash(session.from_real, protocol);
+    if ((client & 0xff) == (real & 0xff)) continue;  // which key a slot stands for could not be told
+    const std::uint64_t key = slot >> 24 == (client & 0xff) ? client : real;
+    Bucket& first = first_bucket(key);
+    const bool at_home = &first == &bucket;
+    Bucket& other = at_home ? second_bucket(key) : first;
+    if (&other == &bucket || !place(other, key, position)) continue;
+    at_home ? ++first.overflowed : --first.overflowed;
+    slot = 0;
+    return true;
+  }
+  return false;
 }
 
 void SessionTable::unlink(std::uint64_t hash, std::uint32_t position) noexcept {

@@ -67,6 +67,8 @@ class SessionTable {
   [[nodiscard]] static std::uint32_t matches(const Bucket& bucket, std::uint64_t hash) noexcept;
   [[nodiscard]] Session* find_in(const Bucket& bucket, const FlowKey& key, Protocol protocol,
                                  std::uint64_t hash) noexcept;
+  [[nodiscard]] static bool place(Bucket& bucket, std::uint64_t hash, std::uint32_t position) noexcept;
+  [[nodiscard]] bool make_room(Bucket& bucket) noexcept;
   [[nodiscard]] bool link(std::uint64_t hash, std::uint32_t position) noexcept;
   void unlink(std::uint64_t hash, std::uint32_t position) noexcept;
 

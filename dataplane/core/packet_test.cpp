@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/packet.h"
+
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataplane/core/checksum.h"
+#include "dataplane/core/reset.h"
+
+namespace headgate::core {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// A SYN from 10.10.1.10:40000 to 10.10.1.100:80 with four bytes of options and two of data.
+Bytes good() {
+  Bytes frame(60, 0);
+  const Bytes headers = {
+      2,    0,    0, 0,    0,   1,  2,    0, 0,  0, 0, 2, 8,    0,                          // Ethernet
+      0x45, 0,    0, 46,   0,   7,  0x40, 0, 64, 6, 0, 0, 10,   10, 1, 10, 10, 10, 1, 100,  // IP
+      0x9c, 0x40, 0, 80,   0,   0,  0,    5, 0,  0, 0, 9, 0x60, 2,  1, 0,  0,  0,  0, 0,    // TCP
+      2,    4,    5, 0xb4, 'h', 'i'};
+  std::copy(headers.begin(), headers.end(), frame.begin());
+  const auto sum = static_cast<std::uint16_t>(~sum_of(frame.data() + 14, 20));
+  store_raw16(frame.data() + 24, sum);
+  return frame;
+}
+
+// Parses from a heap buffer of exactly that size, so that a sanitizer sees a byte read outside.
+Parsed parse_exactly(const Bytes& bytes) {
+  const auto copy = std::make_unique<std::uint8_t[]>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy.get());
+  Frame frame{.data = copy.get(), .length = static_cast<std::uint16_t>(bytes.size())};
+  return parse(frame);
+}
+
+Shape with(std::size_t at, std::uint8_t value) {
+  Bytes bytes = good();
+  bytes[at] = value;
+  store_raw16(bytes.data() + 24, 0);
+  const std::size_t header = std::size_t{bytes[14]} % 16 * 4;
+  if (header >= 20 && 14 + header <= bytes.size())
+    store_raw16(bytes.data() + 24, static_cast<std::uint16_t>(~sum_of(bytes.data() + 14, header)));
+  return parse_exactly(bytes).shape;
+}
+
+TEST(Parse, FindsEveryFieldOfAGoodSegment) {
+  Bytes bytes = good();
+  const Parsed parsed = parse_exactly(bytes);
+  EXPECT_EQ(parsed.shape, Shape::tcp);
+  EXPECT_EQ(parsed.key, (FlowKey{{0x0a0a010a}, {0x0a0a0164}, 40000, 80}));
+  EXPECT_EQ(parsed.ttl, 64);
+  EXPECT_EQ(parsed.flags, tcp::syn);
+  EXPECT_EQ(parsed.l4, 34);
+  EXPECT_EQ(parsed.ip_length, 46);
+  Frame frame{.data = bytes.data(), .length = 60};
+  const Segment segment = segment_of(frame, parsed);
+  EXPECT_EQ(segment.sequence, 5u);
+  EXPECT_EQ(segment.acknowledgement, 9u);
+  EXPECT_EQ(segment.payload, 2u) << "without the padding";
+  EXPECT_EQ(segment.end(), 8u);
+}
+
+TEST(Parse, EveryTruncationIsNoticed) {
+  const Bytes bytes = good();
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const Shape shape =
+        parse_exactly(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length))).shape;
+    EXPECT_EQ(shape, length < 14 ? Shape::foreign : Shape::truncated) << length;
+  }
+}
+
+TEST(Parse, ChecksVersionAndHeaderLength) {
+  for (unsigned first = 0; first < 256; ++first) {
+    const Shape shape = with(14, static_cast<std::uint8_t>(first));
+    const bool possible = first / 16 == 4 && first % 16 >= 5 && first % 16 * 4 <= 46;
+    if (possible) continue;
+    EXPECT_EQ(shape, Shape::malformed) << first;
+  }
+  EXPECT_EQ(with(14, 0x45), Shape::tcp);
+  EXPECT_EQ(with(14, 0x4b), Shape::truncated) << "no room for TCP behind the options";
+}
+
+TEST(Parse, ChecksTheTotalLength) {
+  for (unsigned length = 0; length < 256; ++length) {
+    const Shape shape = with(17, static_cast<std::uint8_t>(length));
+    const Shape expected = length < 20                  ? Shape::malformed
+                           : length < 44 || length > 46 ? Shape::truncated
+                                                        : Shape::tcp;
+    EXPECT_EQ(shape, expected) << length;
+  }
+}
+
+TEST(Parse, ChecksTheDataOffset) {
+  for (unsigned words = 0; words < 16; ++words) {
+    const Shape shape = with(46, static_cast<std::uint8_t>(words << 4));
+    EXPECT_EQ(shape, words < 5 ? Shape::malformed : words > 6 ? Shape::truncated : Shape::tcp) << words;
+  }
+}
+
+TEST(Parse, NoticesEveryBitOfAWrongHeaderChecksum) {
+  for (std::size_t bit = 0; bit < 16; ++bit) {
+    Bytes bytes = good();
+    bytes[24 + bit / 8] = static_cast<std::uint8_t>(bytes[24 + bit / 8] ^ 1 << bit % 8);
+    EXPECT_EQ(parse_exactly(bytes).shape, Shape::checksum);
+  }
+}
+
+TEST(Parse, TellsFragmentsAndOtherProtocols) {
+  EXPECT_EQ(with(20, 0x20), Shape::fragment);
+  EXPECT_EQ(with(20, 0x1f), Shape::fragment);
+  EXPECT_EQ(with(21, 0x01), Shape::fragment);
+  EXPECT_EQ(with(20, 0x40), Shape::tcp);
+  EXPECT_EQ(with(20, 0x80), Shape::tcp) << "the reserved bit says nothing of fragments";
+  EXPECT_EQ(with(23, 1), Shape::other);
+  EXPECT_EQ(with(23, 17), Shape::other);
+}
+
+TEST(Parse, TaggedAndForeignFramesAreForeign) {
+  for (const auto& [high, low] :
+       {std::pair{0x81, 0x00}, {0x88, 0xa8}, {0x86, 0xdd}, {0x08, 0x06}, {0x00, 0x2e}}) {
+    Bytes bytes = good();
+    bytes[12] = static_cast<std::uint8_t>(high);
+    bytes[13] = static_cast<std::uint8_t>(low);
+    EXPECT_EQ(parse_exactly(bytes).shape, Shape::foreign);
+  }
+}
+
+// ---- Resets
+
+TEST(Reset, WritesAllSixtyBytes) {
+  Bytes bytes(60, 0xee);
+  Frame frame{.data = bytes.data(), .capacity = 60};
+  write_reset(frame, {{0x0a0a0164}, {0x0a0a010a}, 80, 40000},
+              {.sequence = 1, .acknowledgement = 2, .acknowledges = true});
+  write_ethernet(frame, {{1, 2, 3, 4, 5, 6}}, {{7, 8, 9, 10, 11, 12}});
+  const Bytes expected = {1,  2,    3,    4,  5, 6,    7,    8,    9, 10,   11,   12, 8,  0, 0x45,
+                          0,  0,    40,   0,  0, 0,    0,    64,   6, 0x64, 0x4f, 10, 10, 1, 100,
+                          10, 10,   1,    10, 0, 80,   0x9c, 0x40, 0, 0,    0,    1,  0,  0, 0,
+                          2,  0x50, 0x14, 0,  0, 0xfc, 0xbb, 0,    0, 0,    0,    0,  0,  0, 0};
+  EXPECT_EQ(frame.length, 60);
+  EXPECT_EQ(bytes, expected);
+}
+
+TEST(Reset, NumbersAreThoseItsReceiverBelieves) {
+  EXPECT_EQ(reset_to_sender({.flags = tcp::ack, .sequence = 5, .acknowledgement = 9, .payload = 3}),
+            (ResetNumbers{.sequence = 9}));
+  EXPECT_EQ(reset_to_sender({.flags = tcp::syn, .sequence = 5, .payload = 3}),
+            (ResetNumbers{.acknowledgement = 9, .acknowledges = true}));
+  EXPECT_EQ(reset_to_sender({.flags = tcp::fin, .sequence = 0xffffffff}),
+            (ResetNumbers{.acknowledgement = 0, .acknowledges = true}));
+  EXPECT_EQ(reset_to_receiver({.flags = tcp::ack, .sequence = 5, .acknowledgement = 9, .payload = 3}),
+            (ResetNumbers{.sequence = 5, .acknowledgement = 9, .acknowledges = true}));
+  EXPECT_EQ(reset_to_receiver({.flags = tcp::syn, .sequence = 5}), (ResetNumbers{.sequence = 5}));
+}
+
+}  // namespace
+}  // namespace headgate::core

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/tcp_life.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace headgate::core {
+namespace {
+
+constexpr std::uint8_t kSynAck = tcp::syn | tcp::ack, kFinAck = tcp::fin | tcp::ack;
+
+struct Step {
+  Side from;
+  Segment segment;
+};
+
+// Client numbers start at 1000, server numbers at 5000.
+const Step kSyn{Side::client, {tcp::syn, 999, 0, 0}};
+const Step kAnswer{Side::real, {kSynAck, 4999, 1000, 0}};
+const Step kDone{Side::client, {tcp::ack, 1000, 5000, 0}};
+const Step kClientFin{Side::client, {kFinAck, 1000, 5000, 0}};
+const Step kRealFin{Side::real, {kFinAck, 5000, 1000, 0}};
+const Step kRealAcks{Side::real, {tcp::ack, 5000, 1001, 0}};
+const Step kClientAcks{Side::client, {tcp::ack, 1000, 5001, 0}};
+
+TcpLife after(const std::vector<Step>& steps) {
+  TcpLife life;
+  for (const Step& step : steps) life.pass(step.from, step.segment);
+  return life;
+}
+
+TcpLife opened_then(std::vector<Step> steps) {
+  std::vector<Step> all = {kSyn, kAnswer, kDone};
+  all.insert(all.end(), steps.begin(), steps.end());
+  return after(all);
+}
+
+TEST(TcpLife, OpensWithTheClientsAckAfterTheServersAnswer) {
+  EXPECT_EQ(after({}).life(), Life::syn);
+  EXPECT_EQ(after({kSyn}).life(), Life::syn);
+  EXPECT_EQ(after({kSyn, kDone}).life(), Life::syn) << "the server has said nothing";
+  EXPECT_EQ(after({kSyn, kAnswer}).life(), Life::syn);
+  EXPECT_EQ(after({kSyn, kSyn, kAnswer, kSyn, kAnswer}).life(), Life::syn);
+  EXPECT_EQ(after({kSyn, kAnswer, kDone}).life(), Life::open);
+  EXPECT_TRUE(after({kSyn, kAnswer, kDone}).steady());
+}
+
+TEST(TcpLife, StaysOpenWhateverIsSentAgain) {
+  EXPECT_EQ(opened_then({kAnswer, kDone, kSyn, kAnswer}).life(), Life::open);
+}
+
+TEST(TcpLife, OneFinHalfCloses) {
+  EXPECT_EQ(opened_then({kClientFin}).life(), Life::half_closed);
+  EXPECT_EQ(opened_then({kRealFin}).life(), Life::half_closed);
+  EXPECT_EQ(opened_then({kClientFin, kRealAcks, kClientFin}).life(), Life::half_closed);
+  EXPECT_FALSE(opened_then({kClientFin}).steady());
+}
+
+TEST(TcpLife, BothFinsAreClosingUntilBothAreAcknowledged) {
+  EXPECT_EQ(opened_then({kClientFin, kRealFin}).life(), Life::closing);
+  EXPECT_EQ(opened_then({kClientFin, kRealAcks, kRealFin}).life(), Life::closing);
+  EXPECT_EQ(opened_then({kClientFin, kRealAcks, kRealFin, kClientAcks}).life(), Life::closed);
+}
+
+TEST(TcpLife, SimultaneousCloseEndsInEveryOrder) {
+  std::vector<Step> steps = {kClientFin, kRealFin, kRealAcks, kClientAcks};
+  std::vector<int> order = {0, 1, 2, 3};
+  do {
+    std::vector<Step> shuffled;
+    bool causal = true;  // an end acknowledges a FIN after it
+    for (const int i : order) shuffled.push_back(steps[static_cast<std::size_t>(i)]);
+    const auto at = [&](int i) { return std::ranges::find(order, i) - order.begin(); };
+    causal = at(2) > at(0) && at(3) > at(1);
+    EXPECT_EQ(opened_then(shuffled).life() == Life::closed, causal);
+  } while (std::ranges::next_permutation(order).found);
+}
+
+TEST(TcpLife, AnOldAcknowledgementDoesNotCoverTheFin) {
+  const Step old_ack{Side::real, {tcp::ack, 5000, 1000, 0}};
+  EXPECT_EQ(opened_then({kRealFin, kClientAcks, kClientFin, old_ack}).life(), Life::closing);
+  EXPECT_EQ(opened_then({kRealFin, kClientAcks, kClientFin, old_ack, kRealAcks}).life(), Life::closed);
+}
+
+TEST(TcpLife, AFinWithDataIsCoveredOnlyByItsLastNumber) {
+  const Step fin{Side::client, {kFinAck, 1000, 5001, 100}};
+  const Step part{Side::real, {tcp::ack, 5001, 1100, 0}};
+  const Step all{Side::real, {tcp::ack, 5001, 1101, 0}};
+  EXPECT_EQ(opened_then({kRealFin, fin, part}).life(), Life::closing);
+  EXPECT_EQ(opened_then({kRealFin, fin, all}).life(), Life::closed);
+}
+
+TEST(TcpLife, SequenceNumbersMayWrap) {
+  const Step fin{Side::client, {kFinAck, 0xffffffff, 5001, 0}};
+  EXPECT_EQ(opened_then({kRealFin, fin, {Side::real, {tcp::ack, 5001, 0xffffffff, 0}}}).life(),
+            Life::closing);
+  EXPECT_EQ(opened_then({kRealFin, fin, {Side::real, {tcp::ack, 5001, 0, 0}}}).life(), Life::closed);
+}
+
+TEST(TcpLife, AResetClosesFromAnyState) {
+  const Step reset{Side::real, {tcp::rst, 5000, 0, 0}};
+  for (const auto& before : std::vector<std::vector<Step>>{
+           {}, {kSyn}, {kSyn, kAnswer}, {kSyn, kAnswer, kDone}, {kSyn, kAnswer, kDone, kClientFin}}) {
+    TcpLife life = after(before);
+    life.pass(Side::real, reset.segment);
+    EXPECT_EQ(life.life(), Life::closed);
+    life.pass(Side::client, kDone.segment);
+    EXPECT_EQ(life.life(), Life::closed) << "for good";
+  }
+}
+
+TEST(TcpLife, ARefusalIsNoAnswer) {
+  const TcpLife life = after({kSyn, {Side::real, {tcp::rst | tcp::ack, 0, 1000, 0}}});
+  EXPECT_EQ(life.marks & TcpLife::kAnswered, 0);
+}
+
+TEST(TcpLife, OnlyASynAloneOpens) {
+  for (int flags = 0; flags < 64; ++flags) {
+    const Segment segment{.flags = static_cast<std::uint8_t>(flags)};
+    const bool alone = (flags & tcp::syn) != 0 && (flags & (tcp::ack | tcp::rst | tcp::fin)) == 0;
+    EXPECT_EQ(segment.opens(), alone) << flags;
+  }
+}
+
+}  // namespace
+}  // namespace headgate::core
