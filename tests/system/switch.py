@@ -169,10 +169,14 @@ class Switch:
                    f"{service} of real server {real} to be {state}", seconds)
 
     def wait_all_up(self, seconds=20.0):
+        """Everything works: both programs joined, both ports up, every service of every server up."""
         def up():
+            screen = self.show("/info/slb/dump")
             states = [self.service_states(s) for s in ("http", "ftp")]
-            return all(len(s) == len(network.SERVERS) and set(s.values()) == {"up"} for s in states)
-        wait_until(up, "all services of all servers to be up", seconds)
+            ports = sections(screen).get("Port state", "").splitlines()
+            return ("not connected" not in screen and ports and all(p.endswith(" up") for p in ports if p)
+                    and all(len(s) == len(network.SERVERS) and set(s.values()) == {"up"} for s in states))
+        wait_until(up, "the dataplane, its ports, and all services of all servers to be up", seconds)
 
 
 def sections(screen):
