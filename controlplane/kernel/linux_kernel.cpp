@@ -202,7 +202,7 @@ class Linux final : public Kernel {
 
   std::unique_ptr<Netlink> netlink_;
   std::string state_file_;
-  std::string saved_;
+  std::optional<std::string> saved_;
   Owned owned_;
   Plan plan_;
   std::optional<Guard> installed_;
