@@ -190,7 +190,6 @@ void established(benchmark::State& state, std::uint32_t sessions) {
     }
     const double took = bed.process();
     seconds += took;
-    state.SetIterationTime(took);
   }
   const auto packets = static_cast<double>(state.iterations() * kBurst);
   if (bed.worker.fate(Fate::to_real) + bed.worker.fate(Fate::to_client) != bed.worker.packets_in()) {
@@ -222,7 +221,6 @@ void opening(benchmark::State& state, forwarding::Metric metric, unsigned server
     for (std::size_t i = 0; i < kBurst; ++i, ++next) bed.load(i, &pool[next * kHeaders], 0);
     const double took = bed.process();
     seconds += took;
-    state.SetIterationTime(took);
   }
   const auto opened = static_cast<double>(state.iterations() * kBurst);
   if (bed.worker.fate(Fate::to_real) != bed.worker.packets_in()) state.SkipWithError("not every SYN opened");
@@ -266,7 +264,6 @@ void bare_probe(benchmark::State& state, std::uint32_t sessions) {
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     benchmark::DoNotOptimize(frames.data());
     seconds += took;
-    state.SetIterationTime(took);
   }
   state.counters["ns_per_packet"] = seconds * 1e9 / static_cast<double>(state.iterations() * kBurst);
 }
@@ -275,9 +272,7 @@ void register_all() {
   for (const std::uint32_t sessions : {16384u, 1048576u, 10485760u}) {
     const std::string size = std::to_string(sessions);
     const auto run = [&](const std::string& name, auto body) {
-      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-        body(state, sessions);
-      })->UseManualTime();
+      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { body(state, sessions); });
     };
     run("Established/nat4/" + size, established);
     run("BareProbe/" + size, bare_probe);
@@ -287,8 +282,7 @@ void register_all() {
                                      {"hash", forwarding::HASH}}) {
     for (const unsigned servers : {16u, 1024u}) {
       benchmark::RegisterBenchmark((std::string("New/") + name + "/" + std::to_string(servers)).c_str(),
-                                   [=](benchmark::State& state) { opening(state, metric, servers); })
-          ->UseManualTime();
+                                   [=](benchmark::State& state) { opening(state, metric, servers); });
     }
   }
 }
