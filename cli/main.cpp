@@ -75,6 +75,7 @@ int refuse(const Error& error) {
 int interact(SocketClient& client) {
   Editor editor;
   Shell shell(client, editor, client.opened());
+  shell.refresh_prompt();
   while (!shell.leaving()) {
     const auto line = editor.read_line(shell);
     if (!line) break;

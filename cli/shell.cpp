@@ -37,7 +37,6 @@ Result<std::string> checked(const Argument& argument, const line::Token& token) 
 Shell::Shell(Client& client, Console& console, const control::Opened& opened)
     : client_(client),
       console_(console),
-      host_name_(opened.host_name()),
       level_(config::Level_IsValid(static_cast<int>(opened.level()))
                  ? static_cast<config::Level>(opened.level())
                  : config::USER),
@@ -155,6 +154,11 @@ std::string Shell::prompt() const {
   if (verbosity_ == 0) return "";
   return host_name_.empty() ? fmt::format(">> {}# ", place_.title())
                             : fmt::format(">> {} - {}# ", host_name_, place_.title());
+}
+
+void Shell::refresh_prompt() {
+  const auto running = fetch(*this, control::RUNNING);
+  host_name_ = running && running->sys().hprompt() ? running->sys().name() : "";
 }
 
 Result<control::Reply> Shell::call(const control::Request& request) {

@@ -39,6 +39,8 @@ class Shell {
   void report(std::string_view text);
   /// Asks for "y"; false when nobody answers.
   bool confirmed(const std::string& question);
+  /// Takes the name in the prompt from the running configuration (hprompt); without an answer it has none.
+  void refresh_prompt();
   void leave() { leaving_ = true; }
   void move(Place place) { place_ = std::move(place); }
   void set_pending(bool pending) { pending_ = pending; }

@@ -285,12 +285,15 @@ TEST(Session, CurShowsRunningAndPendingSettings) {
             "  grace enabled, fastage 0, slowage 0, allowhc disabled\n");
 }
 
-TEST(Session, TheHostNameStandsInThePrompt) {
+TEST(Session, TheNameStandsInThePromptOnceThatIsApplied) {
   FakeHeadgated headgated;
-  FakeConsole console;
-  auto greeting = opened();
-  greeting.set_host_name("lb-a");
-  Shell shell(headgated, console, greeting);
+  FakeConsole console(std::vector<std::string>{});
+  Shell shell(headgated, console, opened());
+  EXPECT_TRUE(shell.execute("/c/sys/name lb-a"));
+  EXPECT_TRUE(shell.execute("/apply"));
+  EXPECT_EQ(shell.prompt(), ">> Main# ");
+  EXPECT_TRUE(shell.execute("/c/sys/hprompt ena"));
+  EXPECT_TRUE(shell.execute("/apply"));
   EXPECT_EQ(shell.prompt(), ">> lb-a - Main# ");
   EXPECT_TRUE(shell.execute("/c/slb/virt 1/service http"));
   EXPECT_EQ(shell.prompt(), ">> lb-a - Virtual Server 1 http Service # ");

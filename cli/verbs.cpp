@@ -66,6 +66,7 @@ Status do_apply(Shell& shell, const Values&) {
   if (!applied) return applied.error();
   shell.set_pending(false);
   tell_applied(shell, *applied);
+  if (shell.console().interactive()) shell.refresh_prompt();
   return Done{};
 }
 
@@ -90,6 +91,7 @@ Status do_revert(Shell& shell, const Values& values) {
   const auto reply = shell.call(request);
   if (!reply) return reply.error();
   shell.set_pending(false);
+  if (shell.console().interactive()) shell.refresh_prompt();
   shell.print(values.empty() ? "The pending changes are dropped.\n"
                              : "Back to the saved configuration, as far as it was saved.\n");
   return Done{};
