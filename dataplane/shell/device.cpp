@@ -35,6 +35,7 @@ int set_up(std::uint16_t id, rte_mempool* buffers) {
 }  // namespace
 
 Result<Device> Device::open(const std::string& name, const std::string& arguments, rte_mempool* buffers) {
+  const XdpSockets before = open_xdp_sockets();
   const std::string what = arguments.empty() ? name : name + "," + arguments;
   if (const int error = rte_dev_probe(what.c_str()); error != 0) {
     return Error{fmt::format("driver of {}: {}", name, rte_strerror(-error))};
@@ -44,16 +45,22 @@ Result<Device> Device::open(const std::string& name, const std::string& argument
     return Error{fmt::format("driver of {}: no such port", name)};
   }
   Device device(id);
-  if (const int error = set_up(id, buffers); error != 0) {
+  const int error = set_up(id, buffers);
+  for (const auto& socket : open_xdp_sockets()) {
+    if (!before.contains(socket)) device.sockets_.insert(socket);
+  }
+  if (error != 0) {
     return Error{fmt::format("setting up {}: {}", name, rte_strerror(-error))};
   }
   return device;
 }
 
-Device::Device(Device&& other) noexcept : id_(std::exchange(other.id_, kNone)) {}
+Device::Device(Device&& other) noexcept
+    : id_(std::exchange(other.id_, kNone)), sockets_(std::exchange(other.sockets_, {})) {}
 
 Device& Device::operator=(Device&& other) noexcept {
   std::swap(id_, other.id_);
+  std::swap(sockets_, other.sockets_);
   return *this;
 }
 
@@ -64,6 +71,7 @@ Device::~Device() {
   rte_eth_dev_stop(id_);
   rte_eth_dev_close(id_);
   if (known) rte_dev_remove(info.device);
+  close_leaked(sockets_);
 }
 
 Mac Device::mac() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "dataplane/shell/xdp_sockets.h"
 #include "model/ip.h"
 #include "model/result.h"
 
@@ -45,6 +46,7 @@ class Device {
   explicit Device(std::uint16_t id) : id_(id) {}
   static constexpr std::uint16_t kNone = 0xffff;
   std::uint16_t id_;
+  XdpSockets sockets_;  ///< that its driver opened
 };
 
 }  // namespace headgate::shell

@@ -4,7 +4,7 @@
 namespace headgate::shell {
 namespace {
 
-constexpr std::uint64_t kAskAgainNs = 500'000'000;
+constexpr std::uint64_t kAskAgainNs = 50'000'000;
 /// A neighbour is in use when a packet went to it so recently.
 constexpr std::int32_t kInUseTicks = 30 * Tick::kPerSecond;
 constexpr std::int32_t kWaitingTicks = 3 * Tick::kPerSecond;

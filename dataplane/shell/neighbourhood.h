@@ -29,7 +29,7 @@ class Neighbourhood {
   /// Brings all slots into step with the kernel, or those of the named neighbours.
   void sync_all();
   void sync(const std::set<KernelMirror::NeighbourKey>& changed);
-  /// Asks for the next hops that packets wait for; for each at most twice a second.
+  /// Asks for the next hops that packets wait for; for each at most 20 times a second.
   void want(std::span<const core::HopIndex> hops, std::uint64_t now_ns);
   /// Once a second: has the kernel verify the neighbours in use that it calls stale, and asks again for those
   /// that packets wait for. Returns how many unresolved slots nobody has used for a while: worth a reclaim.

@@ -13,6 +13,8 @@ namespace headgate::shell {
 namespace {
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000;
+/// A driver that fails half-way keeps descriptors and buffers, so it is asked ever more rarely.
+constexpr std::uint64_t kLongestRetryNs = 64 * kRetryNs;
 constexpr std::uint32_t kEthernetHeader = 14;
 
 bool same(const forwarding::Port& a, const forwarding::Port& b) {
@@ -32,7 +34,7 @@ void Ports::want(const forwarding::Generation& generation) {
   for (const auto& config : generation.port()) {
     const auto before = wanted_.find(config.number());
     const bool known = before != wanted_.end() && same(before->second.config, config);
-    wanted[config.number()] = known ? before->second : Wanted{config, 0, {}};
+    wanted[config.number()] = known ? before->second : Wanted{.config = config};
   }
   wanted_ = std::move(wanted);
 }
@@ -55,21 +57,27 @@ bool Ports::open_missing(const SteeringTables& tables, std::uint64_t now_ns) {
   bool opened = false;
   for (auto& [number, wanted] : wanted_) {
     if (is_open(number) || now_ns < wanted.next_try_ns) continue;
-    auto port = open(wanted.config, tables);
-    wanted.next_try_ns = now_ns + kRetryNs;
+    const Status ready = prepare(wanted.config);
+    auto port = ready ? open(wanted.config, tables) : Result<OpenPort>(ready.error());
+    wanted.retry_ns = ready ? std::min(wanted.retry_ns * 2, kLongestRetryNs) : kRetryNs;
+    wanted.next_try_ns = now_ns + wanted.retry_ns;
     if (port) {
       log("port {} ({}) is open; the kernel sees it as {}", number, wanted.config.device(),
           port->kernel_interface);
       open_.push_back(std::move(*port));
       wanted.failure.clear();
+      wanted.retry_ns = kRetryNs / 2;
       opened = true;
     } else if (wanted.failure != port.error().message) {
       wanted.failure = port.error().message;
-      log("port {} ({}) does not open, trying again every second: {}", number, wanted.config.device(),
-          wanted.failure);
+      log("port {} ({}) does not open, trying again: {}", number, wanted.config.device(), wanted.failure);
     }
   }
   return opened;
+}
+
+Status Ports::prepare(const forwarding::Port& config) {
+  return config.driver() == forwarding::XDP_SOCKET ? detach_stale_program(config.device()) : Status(Done{});
 }
 
 Result<OpenPort> Ports::open(const forwarding::Port& config, const SteeringTables& tables) {
@@ -77,9 +85,6 @@ Result<OpenPort> Ports::open(const forwarding::Port& config, const SteeringTable
   if (!index) return Error{fmt::format("more than {} ports", core::kMaxPorts)};
   const bool xdp = config.driver() == forwarding::XDP_SOCKET;
   const unsigned interface = interface_index(config.device());
-  if (xdp) {
-    if (auto done = detach_stale_program(config.device()); !done) return done.error();
-  }
   const DeviceSpec spec = device_spec(config, steering_file_);
   auto device = Device::open(spec.name, spec.arguments, buffers_);
   if (!device) return device.error();

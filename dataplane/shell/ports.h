@@ -53,10 +53,13 @@ class Ports {
   struct Wanted {
     forwarding::Port config;
     std::uint64_t next_try_ns = 0;
-    std::string failure;  ///< as last logged
+    std::uint64_t retry_ns = 500'000'000;  ///< doubled by each failure of the driver
+    std::string failure;                   ///< as last logged
   };
   [[nodiscard]] bool is_open(std::uint32_t number) const;
   [[nodiscard]] std::optional<core::PortIndex> index_for(std::uint32_t number);
+  /// What has to hold before a driver is asked: the interface is there, and free of programs.
+  [[nodiscard]] static Status prepare(const forwarding::Port& config);
   [[nodiscard]] Result<OpenPort> open(const forwarding::Port& config, const SteeringTables& tables);
   [[nodiscard]] Status add_steering(OpenPort& port, const SteeringTables& tables) const;
   [[nodiscard]] Status add_twin(OpenPort& port) const;
