@@ -21,31 +21,30 @@ constexpr std::array<std::uint8_t, 6> kMac{2, 0, 0, 0, 0, 7};
 class Message {
  public:
   template <class Fixed>
-  Message(std::uint16_t type, const Fixed& fixed) : header_(mnl_nlmsg_put_header(buffer_.data())) {
-    header_->nlmsg_type = type;
-    std::memcpy(mnl_nlmsg_put_extra_header(header_, sizeof fixed), &fixed, sizeof fixed);
+  Message(std::uint16_t type, const Fixed& fixed) {
+    mnl_nlmsg_put_header(buffer_.data())->nlmsg_type = type;
+    std::memcpy(mnl_nlmsg_put_extra_header(raw(), sizeof fixed), &fixed, sizeof fixed);
   }
   Message& number(std::uint16_t type, std::uint32_t value) {
-    mnl_attr_put_u32(header_, type, value);
+    mnl_attr_put_u32(raw(), type, value);
     return *this;
   }
   Message& address(std::uint16_t type, const char* text) {
     return number(type, htonl(Ipv4::parse(text)->value));
   }
   Message& text(std::uint16_t type, const char* value) {
-    mnl_attr_put_strz(header_, type, value);
+    mnl_attr_put_strz(raw(), type, value);
     return *this;
   }
   Message& mac(std::uint16_t type) {
-    mnl_attr_put(header_, type, kMac.size(), kMac.data());
+    mnl_attr_put(raw(), type, kMac.size(), kMac.data());
     return *this;
   }
-  [[nodiscard]] Event event() const { return parse(header_); }
-  [[nodiscard]] nlmsghdr* raw() { return header_; }
+  [[nodiscard]] Event event() const { return parse(reinterpret_cast<const nlmsghdr*>(buffer_.data())); }
+  [[nodiscard]] nlmsghdr* raw() { return reinterpret_cast<nlmsghdr*>(buffer_.data()); }
 
  private:
   alignas(8) std::array<char, 1024> buffer_{};
-  nlmsghdr* header_;
 };
 
 Message neighbour(std::uint16_t type, std::uint16_t state) {
