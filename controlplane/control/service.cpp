@@ -100,10 +100,14 @@ void Service::handle(Conversation& talk, const Request& request, const OnReply& 
     case Request::kSessions:
     case Request::kClearSessions:
     case Request::kClearStats:
-      break;
+      return relay(talk, request, answer);
     case Request::BODY_NOT_SET:
       return now(failed("the request is empty, or newer than this headgated"));
   }
+}
+
+/// What the dataplane has to answer.
+void Service::relay(Conversation& talk, const Request& request, const OnReply& on_reply) {
   forwarding::Order order;
   Status allowed = Done{};
   if (request.has_stats()) order.mutable_stats();
@@ -119,8 +123,8 @@ void Service::handle(Conversation& talk, const Request& request, const OnReply& 
     *order.mutable_sessions()->mutable_filter() = request.sessions().filter();
     order.mutable_sessions()->set_limit(request.sessions().limit());
   }
-  if (!allowed.ok()) return now(failed(allowed.error().message));
-  ask_dataplane(std::move(order), answer);
+  if (!allowed.ok()) return on_reply(failed(allowed.error().message), true);
+  ask_dataplane(std::move(order), on_reply);
 }
 
 config::Candidate* Service::candidate(const Conversation& talk) {

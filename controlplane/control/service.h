@@ -44,6 +44,7 @@ class Service {
   Reply status();
   Reply get_log(const GetLog& get) const;
   Reply set_operation(Conversation& talk, const SetOperation& set);
+  void relay(Conversation& talk, const Request& request, const OnReply& on_reply);
   void ask_dataplane(forwarding::Order order, const OnReply& on_reply);
   [[nodiscard]] config::Candidate* candidate(const Conversation& talk);
 

@@ -70,12 +70,13 @@ health::ServerState server_state_of(const Targets& targets, std::uint32_t real) 
 
 Picture picture_of(const forwarding::Generation& generation, const Targets& targets) {
   Picture picture;
+  std::map<std::uint32_t, std::vector<health::ServiceView>> views;  // in one pass: a mass failure asks often
   for (const auto& [key, watched] : targets) {
     picture.services[key] = watched.state.health;
     picture.rips[key.real] = watched.target.address;
-    picture.servers[key.real] = {};
+    views[key.real].push_back({watched.state.health, watched.heard});
   }
-  for (auto& [real, state] : picture.servers) state = server_state_of(targets, real).health;
+  for (const auto& [real, services] : views) picture.servers[real] = health::server_state(services).health;
   std::map<std::uint32_t, std::set<Health>> seen;
   for (const forwarding::Service& service : generation.service()) {
     picture.vips[service.virt()] = {service.vip()};
