@@ -26,6 +26,7 @@ class TapPorts(NoLabCase):
             # The kernel's end shows the port's own address, which a bridge would take for one of its own.
             sh("ip", "-n", network.SWITCH, "link", "set", tap, "address", f"02:00:00:00:01:0{number}")
             network.add_bridge(network.SWITCH, f"wire{number}", [f"port{number}", tap])
+            sh("ip", "-n", network.SWITCH, "link", "set", f"wire{number}", "arp", "off")  # it is a wire, no interface
         self.switch.wait_all_up(40)
 
     def test_sessions_are_switched_and_the_rest_reaches_the_kernel(self):
