@@ -99,7 +99,7 @@ struct Bed {
     worker->process(frames, spares, *generation, now);
     require(frames[0].length <= capacity);
     const bool changed =
-        frames[0].length != bytes.size() || std::memcmp(buffer.data(), bytes.data(), bytes.size()) != 0;
+        frames[0].length != bytes.size() || !std::equal(bytes.begin(), bytes.end(), buffer.begin());
     require(frames[0].action == Action::transmit || frames[0].action == Action::hold || !changed);
     std::uint64_t sum = 0;
     for (std::size_t fate = 0; fate < kFates; ++fate) sum += worker->fate(static_cast<Fate>(fate));
