@@ -93,6 +93,11 @@ def take():
     }
 
 
+GROWING = ("processes", "xdp")  # of these, what ended meanwhile may have been anybody's: only what is new counts
+
+
 def difference(before, after):
     """What is not as it was, for a message; empty when nothing is."""
-    return {key: {"before": before[key], "after": after[key]} for key in before if before[key] != after[key]}
+    def same(key):
+        return after[key] <= before[key] if key in GROWING else after[key] == before[key]
+    return {key: {"before": before[key], "after": after[key]} for key in before if not same(key)}
