@@ -64,7 +64,7 @@ class FakeHeadgated : public Client {
     if (request.body_case() == Body::kStats) *reply.mutable_stats() = stats;
     if (request.body_case() == Body::kSessions) *reply.mutable_sessions() = sessions;
     if (request.body_case() == Body::kLog) *reply.mutable_log() = log;
-    if (request.body_case() == Body::kClearSessions) reply.mutable_cleared()->set_sessions(7);
+    if (request.body_case() == Body::kDropSessions) reply.mutable_cleared()->set_sessions(7);
     return Done{};
   }
 

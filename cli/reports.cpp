@@ -226,7 +226,7 @@ Status stats_dump(Shell& shell, const Values&) {
 
 Status stats_clear(Shell& shell, const Values&) {
   control::Request request;
-  request.mutable_clear_stats();
+  request.mutable_restart_stats();
   const auto reply = shell.call(request);
   if (!reply) return reply.error();
   shell.print("The counters are set to zero.\n");
@@ -255,7 +255,7 @@ Status oper_clear(Shell& shell, const Values& values) {
     return Done{};
   }
   control::Request request;
-  auto& filter = *request.mutable_clear_sessions()->mutable_filter();
+  auto& filter = *request.mutable_drop_sessions()->mutable_filter();
   if (!values.empty()) filter.set_real(number(values[1]));
   const auto reply = shell.call(request);
   if (!reply) return reply.error();

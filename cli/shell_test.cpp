@@ -147,7 +147,7 @@ TEST(Script, OperationsTakeTheCapturedForms) {
             "Error: real server number is missing after clear real\n"
             "Error: option: x is not allowed, allowed is n or p\n");
   EXPECT_EQ(headgated.requests[1].operation().operation(), forwarding::DRAIN_PERSISTENT);
-  EXPECT_EQ(std::as_const(headgated).requests[5].clear_sessions().filter().real(), 2u);
+  EXPECT_EQ(headgated.requests[5].drop_sessions().filter().real(), 2u);
 }
 
 TEST(Script, SessionFiltersAreSent) {

@@ -102,7 +102,7 @@ std::map<TargetKey, Target> targets_of(const Config& config) {
 }
 
 kernel::Link link_of(const Port& port) {
-  return {port.number(), port.driver() == AF_XDP ? port.device() : std::string()};
+  return {port.number(), port.driver() == XDP_SOCKET ? port.device() : std::string()};
 }
 
 /// A VIP belongs to the interface whose subnet holds it; one that clients reach by a route, to the loopback.

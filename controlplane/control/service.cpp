@@ -98,8 +98,8 @@ void Service::handle(Conversation& talk, const Request& request, const OnReply& 
       return now(set_operation(talk, request.operation()));
     case Request::kStats:
     case Request::kSessions:
-    case Request::kClearSessions:
-    case Request::kClearStats:
+    case Request::kDropSessions:
+    case Request::kRestartStats:
       return relay(talk, request, answer);
     case Request::BODY_NOT_SET:
       return now(failed("the request is empty, or newer than this headgated"));
@@ -111,12 +111,12 @@ void Service::relay(Conversation& talk, const Request& request, const OnReply& o
   forwarding::Order order;
   Status allowed = Done{};
   if (request.has_stats()) order.mutable_stats();
-  if (request.has_clear_stats()) {
-    order.mutable_clear_stats();
+  if (request.has_restart_stats()) {
+    order.mutable_restart_stats();
     allowed = allow(talk, config::OPER, "clear statistics");
   }
-  if (request.has_clear_sessions()) {
-    *order.mutable_clear_sessions()->mutable_filter() = request.clear_sessions().filter();
+  if (request.has_drop_sessions()) {
+    *order.mutable_drop_sessions()->mutable_filter() = request.drop_sessions().filter();
     allowed = allow(talk, config::OPER, "clear sessions");
   }
   if (request.has_sessions()) {

@@ -236,7 +236,7 @@ TEST(Link, ConnectsAgainWhenTheDataplaneIsLostAndTellsWhoWaits) {
   std::vector<std::string> errors;
   for (int i = 0; i < 2; ++i) {
     forwarding::Order order;
-    order.mutable_clear_stats();
+    order.mutable_restart_stats();
     link->send(order, [&](const forwarding::Report& report) { errors.push_back(report.error()); });
   }
   EXPECT_TRUE(run_until(context, [&] { return lost == 1 && connected == 2; }));

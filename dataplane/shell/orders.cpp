@@ -16,8 +16,8 @@ void Control::take_order(Server::ClientId client, const forwarding::Order& order
     jobs_->dump(client, order.id(), order.sessions());
     return;
   }
-  if (order.has_clear_sessions()) {
-    jobs_->clear(client, order.id(), order.clear_sessions());
+  if (order.has_drop_sessions()) {
+    jobs_->clear(client, order.id(), order.drop_sessions());
     return;
   }
   forwarding::Report report;
@@ -40,7 +40,7 @@ void Control::answer(Server::ClientId, const forwarding::Order& order, forwardin
     case forwarding::Order::kStats:
       fill(*report.mutable_stats());
       return;
-    case forwarding::Order::kClearStats:
+    case forwarding::Order::kRestartStats:
       clear_stats();
       return;
     default:

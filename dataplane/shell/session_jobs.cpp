@@ -12,7 +12,7 @@ void SessionJobs::dump(Server::ClientId client, std::uint64_t order,
 }
 
 void SessionJobs::clear(Server::ClientId client, std::uint64_t order,
-                        const forwarding::ClearSessions& request) {
+                        const forwarding::DropSessions& request) {
   add(SessionTask::Kind::clear, client, order, request.filter(), 0);
 }
 

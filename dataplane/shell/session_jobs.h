@@ -20,7 +20,7 @@ class SessionJobs {
       : crew_(crew), director_(director), server_(server) {}
 
   void dump(Server::ClientId client, std::uint64_t order, const forwarding::SessionsRequest& request);
-  void clear(Server::ClientId client, std::uint64_t order, const forwarding::ClearSessions& request);
+  void clear(Server::ClientId client, std::uint64_t order, const forwarding::DropSessions& request);
   /// Takes finished pieces over and posts next ones; call when the doorbell rang or a client has read.
   void advance();
   [[nodiscard]] bool busy() const noexcept { return !jobs_.empty(); }
