@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "cli/client.h"
 #include "cli/console.h"
 #include "model/config_text.h"
+#include "model/line.h"
 
 // Test support: a headgated without network and a console without terminal.
 namespace headgate::cli {
@@ -27,8 +31,9 @@ class FakeHeadgated : public Client {
   control::StatsReply stats;
   forwarding::Sessions sessions;
   control::LogReply log;
-  std::vector<std::string> apply_errors;  ///< what the next apply is refused with
-  std::uint64_t would_end = 0;            ///< sessions that the next apply ends
+  std::vector<std::string> apply_errors;      ///< what the next apply is refused with
+  std::uint64_t would_end = 0;                ///< sessions that the next apply ends
+  std::set<std::string, std::less<>> refuse;  ///< edits that headgated finds bad
   std::vector<control::Request> requests;
 
  private:
@@ -36,7 +41,7 @@ class FakeHeadgated : public Client {
     using Body = control::Request::BodyCase;
     switch (request.body_case()) {
       case Body::kEdit:
-        return edit(request.edit().lines());
+        return edit(request.edit().lines(), *reply.mutable_edited());
       case Body::kGetConfig:
         *reply.mutable_config()->mutable_config() = which(request.get_config().which());
         return Done{};
@@ -68,9 +73,14 @@ class FakeHeadgated : public Client {
     return Done{};
   }
 
-  Status edit(const std::string& lines) {
+  Status edit(std::string_view lines, control::Edited& edited) {
     text::Position position;
-    return text::apply_line(lines, position, pending);
+    for (std::uint32_t taken = 0; !lines.empty(); edited.set_lines(++taken)) {
+      const std::string_view line = line::take_line(lines);
+      if (refuse.contains(line)) return Error{fmt::format("{} is refused", line)};
+      if (auto done = text::apply_line(line, position, pending); !done) return done;
+    }
+    return Done{};
   }
 
   const config::Config& which(control::Which which) const {

@@ -24,6 +24,7 @@ bool run_script(std::istream& lines, Shell& shell, const std::function<bool()>& 
     shell.console().error("the rest of the lines is not executed");
     return false;
   }
+  good = shell.finish() && good;
   if (shell.pending())
     shell.console().print("Note: the session ended with changes that were not applied; they are dropped.\n");
   return good;

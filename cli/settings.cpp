@@ -95,26 +95,16 @@ class Collector {
   bool kept_ = false;
 };
 
-Status send_edit(Shell& shell, const std::string& words) {
-  control::Request request;
-  const std::string path = shell.place().path();
-  // "/cfg" -> "/c", as the dump has it.
-  request.mutable_edit()->set_lines(fmt::format("/c{}/{}", path.substr(4), words));
-  const auto reply = shell.call(request);
-  if (!reply) return reply.error();
-  shell.set_pending(true);
-  return Done{};
+/// "/cfg" -> "/c", as the dump has it.
+std::string edit_line(const Shell& shell, const std::string& words) {
+  return fmt::format("/c{}/{}", shell.place().path().substr(4), words);
 }
 
 Status erase(Shell& shell, const line::Step& step) {
   if (step.size() > 1) return Error{fmt::format("unexpected \"{}\" after del", line::shown(step[1].text))};
-  if (auto done = send_edit(shell, "del"); !done) return done;
-  if (shell.console().interactive())
-    shell.print(fmt::format("{} is deleted by the next apply.\n",
-                            schema::name_of(*shell.place().menu().config, shell.place().keys())));
-  Place above = shell.place();
-  above.stops.pop_back();
-  shell.move(std::move(above));
+  const std::string name = schema::name_of(*shell.place().menu().config, shell.place().keys());
+  if (auto done = shell.erase(edit_line(shell, "del")); !done) return done;
+  if (shell.console().interactive()) shell.print(fmt::format("{} is deleted by the next apply.\n", name));
   return Done{};
 }
 
@@ -139,7 +129,7 @@ Status change_setting(Shell& shell, const schema::Command& command, const line::
   const auto words = edit_words(shell, command, step);
   if (!words) return words.error();
   if (words->empty()) return Done{};
-  if (auto done = send_edit(shell, *words); !done) return done;
+  if (auto done = shell.edit(edit_line(shell, *words)); !done) return done;
   return talk ? print_new(shell, *command.entry) : Status(Done{});
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/shell.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,8 @@ namespace headgate::cli {
 namespace {
 
 constexpr std::size_t kHistory = 10;
+/// Settings that are sent together at most: a moment's work for headgated, far below the longest request.
+constexpr std::size_t kMostWaiting = 1000;
 
 Error unexpected(const line::Token& token, std::string_view after) {
   return {fmt::format("unexpected \"{}\" after {}", line::shown(token.text), after)};
@@ -25,6 +29,10 @@ Result<std::string> keyword(const Argument& argument, const std::string& typed) 
   if (found.size() == 1) return found[0];
   return Error{fmt::format("{}: {} is not allowed, allowed is {}", argument.label, line::shown(typed),
                            line::join(argument.words, " or "))};
+}
+
+Error refusal(const control::Reply& reply) {
+  return {line::join({reply.error().begin(), reply.error().end()}, "\n")};
 }
 
 Result<std::string> checked(const Argument& argument, const line::Token& token) {
@@ -46,6 +54,8 @@ Shell::Shell(Client& client, Console& console, const control::Opened& opened)
 
 bool Shell::execute(std::string_view text) {
   if (line::skipped(text)) return true;
+  ++line_;
+  refused_ = false;
   const auto recalled = recall(text);
   if (!recalled) {
     fail(recalled.error());
@@ -58,7 +68,7 @@ bool Shell::execute(std::string_view text) {
   const Status done = line ? run(*line) : Status(line.error());
   if (!done) fail(done.error());
   if (show_menu_ && console_.interactive() && verbosity_ == 2) print(listing(place_, level_));
-  return done.ok();
+  return done.ok() && !refused_;
 }
 
 /// "!!" and "!3" stand for earlier lines.
@@ -78,17 +88,19 @@ Result<std::string> Shell::recall(std::string_view text) const {
   return history_[number - 1];
 }
 
-/// The errors of a line, one a line.
+/// The error of the line in hand; what was refused of earlier lines, or earlier in this one, comes first.
 void Shell::fail(const Error& error) {
+  const Status before = flush();
+  print_errors(before.ok() ? error : before.error());
+}
+
+void Shell::print_errors(const Error& error) {
   std::string_view rest = error.message;
-  while (!rest.empty()) {
-    const auto end = rest.find('\n');
-    console_.error(rest.substr(0, end));
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
+  while (!rest.empty()) console_.error(line::take_line(rest));
 }
 
 Status Shell::run(const line::Line& line) {
+  if (auto done = settle(line.absolute); !done) return done;
   if (line.absolute) {
     place_ = {};
     show_menu_ = line.steps.empty();
@@ -100,8 +112,13 @@ Status Shell::run(const line::Line& line) {
 
 Status Shell::step(const line::Step& step) {
   const std::string word = step.empty() || step[0].quoted ? "" : step[0].text;
+  if (auto done = settle(false); !done) return done;
   const auto command = match(place_.menu(), word, level_);
   if (!command) return command.error();
+  // Where the session stands must not depend on a setting of this line that may yet be refused.
+  const bool unsure = !waiting_.empty() && waiting_.back().line == line_;
+  if (unsure && (*command)->setting == nullptr)
+    if (auto done = flush(); !done) return done;
   show_menu_ = (*command)->menu != nullptr;
   if ((*command)->menu != nullptr) return enter(**command, step);
   if ((*command)->setting != nullptr) return change_setting(*this, *(*command)->setting, step);
@@ -161,13 +178,78 @@ void Shell::refresh_prompt() {
   host_name_ = running && running->sys().hprompt() ? running->sys().name() : "";
 }
 
+Status Shell::edit(std::string line) {
+  waiting_.push_back({std::move(line), line_});
+  return console_.interactive() || waiting_.size() >= kMostWaiting ? flush() : Status(Done{});
+}
+
+Status Shell::erase(std::string line) {
+  if (auto done = edit(std::move(line)); !done) return done;
+  erased_ = true;
+  return waiting_.empty() ? settle(false) : Status(Done{});
+}
+
+/// Leaves the menu of an object that was removed, once that is certain.
+Status Shell::settle(bool absolute) {
+  if (absolute) erased_ = false;
+  if (!erased_) return Done{};
+  if (auto done = flush(); !done) return done;
+  if (std::exchange(erased_, false)) place_.stops.pop_back();
+  return Done{};
+}
+
+Status Shell::flush() {
+  Status mine = Done{};
+  while (!waiting_.empty()) {
+    control::Request request;
+    for (const Setting& setting : waiting_) *request.mutable_edit()->mutable_lines() += setting.text + "\n";
+    const auto reply = client_.call(request);
+    if (!reply) {
+      const std::string lost =
+          fmt::format("{}; {} settings were not made", reply.error().message, waiting_.size());
+      const bool one = waiting_.size() == 1;
+      waiting_.clear();
+      erased_ = false;
+      return Error{one ? reply.error().message : lost};
+    }
+    pending_ = pending_ || reply->error().empty() || reply->edited().lines() > 0;
+    if (reply->error().empty())
+      waiting_.clear();
+    else if (auto done = drop_refused(reply->edited().lines(), refusal(*reply)); !done)
+      mine = done;
+  }
+  return mine;
+}
+
+bool Shell::finish() {
+  const Status done = flush();
+  if (!done) print_errors(done.error());
+  refused_ = refused_ || !done;
+  return !refused_;
+}
+
+/// After a refusal: what was taken, the one refused, and those after it on the same line are done with.
+Status Shell::drop_refused(std::size_t taken, const Error& error) {
+  const std::size_t refused = waiting_[std::min(taken, waiting_.size() - 1)].line;
+  if (waiting_.back().line == refused) erased_ = false;
+  waiting_.erase(waiting_.begin(),
+                 waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(taken, waiting_.size())));
+  while (!waiting_.empty() && waiting_.front().line == refused) waiting_.pop_front();
+  if (refused == line_) return error;
+  refused_ = true;
+  print_errors(error);
+  return Done{};
+}
+
 Result<control::Reply> Shell::call(const control::Request& request) {
+  if (auto done = flush(); !done) return done.error();
   auto reply = client_.call(request);
   if (!reply || reply->error().empty()) return reply;
-  return Error{line::join({reply->error().begin(), reply->error().end()}, "\n")};
+  return refusal(*reply);
 }
 
 void Shell::print(std::string_view text) {
+  finish();  // what was refused before is told before
   if (verbosity_ > 0) console_.print(text);
 }
 

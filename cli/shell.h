@@ -18,8 +18,8 @@ class Shell {
  public:
   Shell(Client& client, Console& console, const control::Opened& opened);
 
-  /// One line: its steps from left to right, up to the first error, which has been printed when this is
-  /// false.
+  /// One line: its steps from left to right, up to the first error. False when an error was printed, of this
+  /// line or of a setting that was waiting.
   bool execute(std::string_view text);
   /// ">> Real server 1 # "; empty at verbosity 0.
   [[nodiscard]] std::string prompt() const;
@@ -33,6 +33,17 @@ class Shell {
   Console& console() { return console_; }
   /// What headgated answers; its refusals, one a line, are the error.
   Result<control::Reply> call(const control::Request& request);
+  /// Makes a setting: one line in the grammar of the dump. At a prompt that is done when this returns; in a
+  /// script settings are sent together, as soon as something needs them to be made.
+  Status edit(std::string line);
+  /// As edit(), for one that removes the object of the menu, which then gives way to the menu above.
+  Status erase(std::string line);
+  /// Between lines and before output: sends the settings that are waiting. False when one was refused, which
+  /// has been printed.
+  bool finish();
+  /// Sends the settings that are waiting. Those refused are printed, but what was refused of the line in hand
+  /// is the error.
+  Status flush();
   /// Prints, unless the verbosity is 0.
   void print(std::string_view text);
   /// A report: 66 dashes, then the text.
@@ -43,7 +54,7 @@ class Shell {
   void refresh_prompt();
   void leave() { leaving_ = true; }
   void move(Place place) { place_ = std::move(place); }
-  void set_pending(bool pending) { pending_ = pending; }
+  void set_settled() { pending_ = false; }
   void set_verbosity(unsigned verbosity) { verbosity_ = verbosity; }
   [[nodiscard]] unsigned verbosity() const { return verbosity_; }
   void set_lines(unsigned lines);
@@ -56,8 +67,17 @@ class Shell {
   Status enter(const Command& command, const line::Step& step);
   Status handle(const Command& command, const line::Step& step);
   Result<std::string> argument(const Argument& argument, const line::Step& step, std::size_t index);
+  Status settle(bool absolute);
+  Status drop_refused(std::size_t taken, const Error& error);
   Result<std::string> recall(std::string_view text) const;
   void fail(const Error& error);
+  void print_errors(const Error& error);
+
+  /// A setting that was not sent yet.
+  struct Setting {
+    std::string text;
+    std::size_t line = 0;  ///< the number of the line that it was part of
+  };
 
   Client& client_;
   Console& console_;
@@ -66,6 +86,10 @@ class Shell {
   config::Level level_;
   unsigned verbosity_ = 2;
   unsigned lines_ = 24;
+  std::deque<Setting> waiting_;
+  std::size_t line_ = 0;  ///< the number of the line in hand
+  bool erased_ = false;   ///< the last one waiting removes what the current menu stands for
+  bool refused_ = false;  ///< a setting of an earlier line was refused while this line was executed
   std::deque<std::string> history_;  ///< the last kHistory lines, oldest first
   bool leaving_ = false;
   bool pending_ = false;

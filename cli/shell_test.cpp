@@ -75,6 +75,36 @@ TEST(Script, PastedDumpsReproduceTheConfiguration) {
   EXPECT_EQ(text::dump(second.running), text::dump(first.running));
 }
 
+TEST(Script, SettingsAreSentTogetherAndEachErrorStaysThatOfItsLine) {
+  FakeHeadgated headgated;
+  headgated.refuse = {"/c/slb/real 2/ena", "/c/slb/real 4/weight 9", "/c/slb/real 5/del"};
+  const auto played = script(headgated,
+                             "/c/slb/real 1/ena\n"
+                             "/c/slb/real 2/ena/weight 9\n"
+                             "/c/slb/real 3/ena\nweight 60\nweight 7\n"
+                             "/c/slb/real 4/weight 9/apply\n"
+                             "/c/slb/real 5/weight 5\ndel\nweight 6\n"
+                             "/c/slb/real 3/del\nreal 1/weight 8\n");
+  EXPECT_EQ(played.shown,
+            "Error: /c/slb/real 2/ena is refused\n"
+            "Error: weight of real server 3: 60 is not allowed, allowed is 1-48\n"
+            "Error: /c/slb/real 4/weight 9 is refused\n"
+            "Error: /c/slb/real 5/del is refused\n"
+            "Note: the session ended with changes that were not applied; they are dropped.\n");
+  EXPECT_FALSE(played.good);
+  EXPECT_EQ(text::dump(headgated.pending), "/c/slb/real 1\n\tena\n\tweight 8\n/c/slb/real 5\n\tweight 6\n");
+  EXPECT_EQ(text::dump(headgated.running), "");
+}
+
+TEST(Script, AThousandSettingsTakeOneRequest) {
+  FakeHeadgated headgated;
+  std::string lines;
+  for (int i = 1; i <= 1000; ++i) lines += fmt::format("/c/slb/real {}/ena\n", i);
+  EXPECT_TRUE(script(headgated, lines).good);
+  EXPECT_EQ(headgated.requests.size(), 1u);
+  EXPECT_EQ(headgated.pending.slb().real_size(), 1000);
+}
+
 TEST(Script, EveryErrorOfAnApplyIsALine) {
   FakeHeadgated headgated;
   headgated.apply_errors = {"virtual server 2: first", "virtual server 3: second"};

@@ -51,8 +51,8 @@ Result<control::Reply> SocketClient::call(const control::Request& request) {
     if (auto back = reconnect(); !back) return back.error();
     reply = exchange(request);
   }
+  if (reply && request.has_edit() && (reply->error().empty() || reply->edited().lines() > 0)) edited_ = true;
   if (reply && reply->error().empty()) {
-    if (request.has_edit()) edited_ = true;
     const bool settled = request.has_apply() && !reply->applied().needs_confirmation();
     if (settled || request.has_revert()) edited_ = false;
   }

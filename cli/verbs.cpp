@@ -64,7 +64,7 @@ Status do_apply(Shell& shell, const Values&) {
     applied = apply(shell, true);
   }
   if (!applied) return applied.error();
-  shell.set_pending(false);
+  shell.set_settled();
   tell_applied(shell, *applied);
   if (shell.console().interactive()) shell.refresh_prompt();
   return Done{};
@@ -90,7 +90,7 @@ Status do_revert(Shell& shell, const Values& values) {
   request.mutable_revert()->set_applied_too(!values.empty());
   const auto reply = shell.call(request);
   if (!reply) return reply.error();
-  shell.set_pending(false);
+  shell.set_settled();
   if (shell.console().interactive()) shell.refresh_prompt();
   shell.print(values.empty() ? "The pending changes are dropped.\n"
                              : "Back to the saved configuration, as far as it was saved.\n");

@@ -99,6 +99,14 @@ bool skipped(std::string_view text) {
   return rest.starts_with("script start") || rest.starts_with("script end");
 }
 
+std::string_view take_line(std::string_view& text) {
+  const auto end = std::min(text.find('\n'), text.size());
+  std::string_view first = text.substr(0, end);
+  if (first.ends_with('\r')) first.remove_suffix(1);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return first;
+}
+
 std::string quote(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {

@@ -35,6 +35,9 @@ struct Line {
 /// start|end").
 [[nodiscard]] bool skipped(std::string_view text);
 
+/// Takes the first line off a text; without its end, be it LF or CR LF.
+[[nodiscard]] std::string_view take_line(std::string_view& text);
+
 /// The text within double quotes, so that split() gives it back.
 [[nodiscard]] std::string quote(std::string_view text);
 /// As it is where split() would give it back as one word, else quoted.

@@ -10,6 +10,7 @@
 #include "controlplane/config/files.h"
 #include "controlplane/config/store.h"
 #include "model/config_text.h"
+#include "model/line.h"
 
 namespace headgate::config {
 namespace {
@@ -51,12 +52,8 @@ Config merge(const Config& base, const Config& pending, const Config& onto) {
   const std::string edits = text::diff(base, pending);
   text::Position position;
   std::string_view rest = edits;
-  while (!rest.empty()) {
-    const auto end = std::min(rest.find('\n'), rest.size());
-    // What fails here removes something that another session has removed already.
-    (void)text::apply_line(rest.substr(0, end), position, merged);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  // What fails here removes something that another session has removed already.
+  while (!rest.empty()) (void)text::apply_line(line::take_line(rest), position, merged);
   text::normalise(merged);
   return merged;
 }

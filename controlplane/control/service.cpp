@@ -7,6 +7,7 @@
 
 #include "controlplane/control/status.h"
 #include "model/config_text.h"
+#include "model/line.h"
 
 namespace headgate::control {
 namespace {
@@ -32,19 +33,19 @@ Status allow(const Conversation& talk, config::Level least, const char* what) {
   return Error{fmt::format("this user may not {}", what)};
 }
 
-/// Applies lines one by one; the error says which line was bad and why, and the lines before it stay.
-Status apply_lines(std::string_view lines, config::Config& config) {
+/// Applies lines one by one up to the first that is bad, or that this level may not apply; counts those
+/// taken.
+Status apply_lines(config::Level level, std::string_view lines, config::Config& config, Edited& edited) {
   text::Position position;
-  for (std::size_t number = 1; !lines.empty(); ++number) {
-    const auto end = std::min(lines.find('\n'), lines.size());
-    std::string_view line = lines.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    Status applied = text::apply_line(line, position, config);
-    if (!applied.ok())
-      return number == 1 && end == lines.size()
-                 ? applied
-                 : Status(Error{fmt::format("line {}: {}", number, applied.error().message)});
-    lines.remove_prefix(std::min(end + 1, lines.size()));
+  for (std::uint32_t taken = 0; !lines.empty(); edited.set_lines(++taken)) {
+    const config::Config before = level < config::ADMIN ? config : config::Config();
+    if (Status applied = text::apply_line(line::take_line(lines), position, config); !applied.ok())
+      return applied;
+    if (level == config::ADMIN) continue;
+    Status allowed = config::may_change(level, before, config);
+    if (allowed.ok()) continue;
+    config = before;
+    return allowed;
   }
   return Done{};
 }
@@ -152,13 +153,11 @@ Reply Service::open(Conversation& talk, const Open& open) {
 Reply Service::edit(Conversation& talk, const Edit& edit) {
   config::Candidate* mine = candidate(talk);
   if (mine == nullptr) return failed(kNoSession);
-  config::Config next = mine->pending;
-  const Status applied = apply_lines(edit.lines(), next);
-  if (Status allowed = config::may_change(talk.peer.level, mine->pending, next); !allowed.ok())
-    return failed(allowed.error().message);
-  mine->pending = std::move(next);
+  Reply reply;
+  const Status applied = apply_lines(talk.peer.level, edit.lines(), mine->pending, *reply.mutable_edited());
   engine_.candidates().store(talk.session);
-  return applied.ok() ? Reply() : failed(applied.error().message);
+  if (!applied.ok()) reply.add_error(applied.error().message);
+  return reply;
 }
 
 Reply Service::get_config(Conversation& talk, const GetConfig& get) {
@@ -183,8 +182,11 @@ Reply Service::diff(Conversation& talk, const Diff& diff) {
 }
 
 void Service::apply(Conversation& talk, const Apply& apply, const OnReply& on_reply) {
-  const Status allowed = allow(talk, config::SLBADMIN, "apply changes");
+  Status allowed = allow(talk, config::SLBADMIN, "apply changes");
   const config::Candidate* mine = candidate(talk);
+  // Once more: the user's level may have changed since the edits were made.
+  if (allowed.ok() && mine != nullptr)
+    allowed = config::may_change(talk.peer.level, engine_.running(), mine->pending);
   if (!allowed.ok() || mine == nullptr)
     return on_reply(failed(allowed.ok() ? kNoSession : allowed.error().message), true);
   engine_.apply(mine->pending, apply.confirmed(),
