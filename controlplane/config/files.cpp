@@ -2,6 +2,7 @@
 #include "controlplane/config/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,17 +53,20 @@ Status write_file(const std::string& path, int flags, std::string_view content, 
   return Done{};
 }
 
-Status replace_file(const std::string& path, std::string_view content, Durability durability) {
-  const std::string beside = path + ".new";
-  if (Status written = write_file(beside, O_CREAT | O_TRUNC, content, durability); !written.ok())
-    return written;
-  if (std::rename(beside.c_str(), path.c_str()) != 0) return failure("rename to", path);
-  if (durability == Durability::process) return Done{};
+Status sync_directory_of(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   const Descriptor folder(
       open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() < 0 || fsync(folder.number()) != 0) return failure("sync", directory);
   return Done{};
+}
+
+Status replace_file(const std::string& path, std::string_view content, Durability durability) {
+  const std::string beside = path + ".new";
+  if (Status written = write_file(beside, O_CREAT | O_TRUNC, content, durability); !written.ok())
+    return written;
+  if (std::rename(beside.c_str(), path.c_str()) != 0) return failure("rename to", path);
+  return durability == Durability::machine ? sync_directory_of(path) : Done{};
 }
 
 }  // namespace
@@ -86,8 +90,25 @@ Status replace_unsynced(const std::string& path, std::string_view content) {
   return replace_file(path, content, Durability::process);
 }
 
+Status rename(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) return failure("rename to", to);
+  return sync_directory_of(to);
+}
+
 Status overwrite(const std::string& path, std::string_view content) {
   return write_file(path, 0, content, Durability::process);
+}
+
+Status claim(const std::string& directory) {
+  const std::string path = directory + "/headgated.lock";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return failure("open", path);
+  // Stays open: the kernel lets go of it with the process, so that a stale lock can't exist.
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return Done{};
+  const int error = errno;
+  close(file);
+  if (error == EWOULDBLOCK) return Error{fmt::format("another headgated is at work in {}", directory)};
+  return Error{fmt::format("can't lock {}: {}", path, std::strerror(error))};
 }
 
 Status make_directory(const std::string& path) {

@@ -73,6 +73,7 @@ std::string Store::path(std::string_view name) const {
 
 Store::Loaded Store::load() const {
   Loaded loaded;
+  loaded.states = load_states();
   const auto complain = [&](std::string_view file, const Error& error, std::string_view instead) {
     loaded.sentences.push_back(fmt::format("{} {}; {}", path(file), error.message, instead));
   };
@@ -104,10 +105,29 @@ Store::Loaded Store::load() const {
   return loaded;
 }
 
-Status Store::keep_running(const Running& running) const {
+Status Store::stage_running(const Running& running) const {
   const std::string text = fmt::format("{}{}\n{}{}\n{}", kBoot, boot_id_, kGeneration, running.generation,
                                        text::dump(running.config));
-  return files::replace(path("config.running"), sealed(text));
+  return files::replace(path("config.next"), sealed(text));
+}
+
+Status Store::adopt_running() const {
+  return files::rename(path("config.next"), path("config.running"));
+}
+
+Status Store::keep_states(const forwarding::States& states) const {
+  return files::replace_unsynced(
+      path("states"), sealed(fmt::format("{}{}\n{}", kBoot, boot_id_, states.SerializeAsString())));
+}
+
+/// Silent about a file that is not there, not of this boot, or not whole: probes find out all but the
+/// operator's settings, and those the dataplane knows too.
+forwarding::States Store::load_states() const {
+  forwarding::States states;
+  const auto text = read_sealed(path("states"));
+  const std::string header = fmt::format("{}{}\n", kBoot, boot_id_);
+  if (!text || !text->starts_with(header) || !states.ParseFromString(text->substr(header.size()))) return {};
+  return states;
 }
 
 Status Store::save(const Config& config, Rotation rotation) const {

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "model/config.pb.h"
+#include "model/forwarding.pb.h"
 #include "model/result.h"
 
 // The configuration at rest: config.active is what a reboot loads, config.backup the active one before the
-// last save, config.running what is applied now. Each is a dump (model/config_text.h) whose last line is a
-// comment with a checksum, so that half a file is never taken for a whole one (reports 116).
+// last save, config.running what is applied now, config.next what an apply is about to make of it, states
+// what is known about servers. A configuration is a dump (model/config_text.h) whose last line is a comment
+// with a checksum, so that half a file is never taken for a whole one (reports 116).
 namespace headgate::config {
 
 /// The text with its checksum line.
@@ -34,18 +36,27 @@ class Store {
   struct Loaded {
     Running running;
     Config saved;
+    forwarding::States states;           ///< of this boot; empty when there are none
     std::vector<std::string> sentences;  ///< what was wrong with a file, and what was taken instead
   };
   /// What to start with: running if it is of this boot, else active, else backup, else the defaults.
   [[nodiscard]] Loaded load() const;
 
-  [[nodiscard]] Status keep_running(const Running& running) const;
+  /// Writes what will be running, so that adopt_running() needs no space any more: an apply that can't be
+  /// stored must fail before it reaches the dataplane.
+  [[nodiscard]] Status stage_running(const Running& running) const;
+  /// Makes what was staged the stored running configuration; it is on disk when this returns.
+  [[nodiscard]] Status adopt_running() const;
+  /// Verdicts and operator settings, for a start at which the dataplane has nothing to hand back. They
+  /// outlast headgated, not the machine: the settings of an operator end with a reboot.
+  [[nodiscard]] Status keep_states(const forwarding::States& states) const;
   enum class Rotation { into_backup, keep_backup };
   /// `save` and `save n`.
   [[nodiscard]] Status save(const Config& config, Rotation rotation) const;
 
  private:
   [[nodiscard]] std::string path(std::string_view name) const;
+  [[nodiscard]] forwarding::States load_states() const;
 
   std::string directory_;
   std::string boot_id_;

@@ -47,13 +47,32 @@ TEST_F(StoreTest, AnEmptyDirectoryIsAFreshSwitch) {
 
 TEST_F(StoreTest, SavedConfigurationIsWhatARebootLoads) {
   ASSERT_TRUE(store_.save(named("saved"), Store::Rotation::into_backup).ok());
-  ASSERT_TRUE(store_.keep_running({named("applied"), 5}).ok());
+  ASSERT_TRUE(store_.stage_running({named("applied"), 5}).ok());
+  EXPECT_EQ(name_of(store_.load().running.config), "saved") << "staged is not yet running";
+  ASSERT_TRUE(store_.adopt_running().ok());
   const Store::Loaded same_boot = store_.load();
   EXPECT_EQ(name_of(same_boot.running.config), "applied");
   EXPECT_EQ(same_boot.running.generation, 5u);
   const Store::Loaded rebooted = Store(directory_, "boot 2").load();
   EXPECT_EQ(name_of(rebooted.running.config), "saved");
   EXPECT_EQ(rebooted.running.generation, 5u) << "numbers go on, for a dataplane that remembers";
+}
+
+TEST_F(StoreTest, StatesOutlastHeadgatedButNotTheMachine) {
+  forwarding::States states;
+  states.add_operation()->set_real(3);
+  ASSERT_TRUE(store_.keep_states(states).ok());
+  EXPECT_EQ(store_.load().states.operation_size(), 1);
+  EXPECT_EQ(Store(directory_, "boot 2").load().states.operation_size(), 0);
+  ASSERT_TRUE(files::replace(file("states"), "/* boot boot 1\nhalf of it").ok());
+  EXPECT_EQ(store_.load().states.operation_size(), 0);
+}
+
+TEST_F(StoreTest, ADirectoryHasOneHeadgated) {
+  ASSERT_TRUE(files::claim(directory_).ok());
+  const Status second = files::claim(directory_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().message, "another headgated is at work in " + directory_);
 }
 
 TEST_F(StoreTest, SaveRotatesIntoBackupUnlessToldNotTo) {
@@ -90,7 +109,8 @@ TEST_P(Damaged, ActiveFallsBackToBackupAndSaysSo) {
 
 TEST_P(Damaged, RunningFallsBackToSavedAndSaysSo) {
   ASSERT_TRUE(store_.save(named("saved"), Store::Rotation::into_backup).ok());
-  ASSERT_TRUE(store_.keep_running({named("applied"), 1}).ok());
+  ASSERT_TRUE(store_.stage_running({named("applied"), 1}).ok());
+  ASSERT_TRUE(store_.adopt_running().ok());
   ASSERT_TRUE(
       files::replace(file("config.running"), damage(*files::read(file("config.running")), GetParam())).ok());
   const Store::Loaded loaded = store_.load();

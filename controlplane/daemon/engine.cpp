@@ -21,6 +21,12 @@ constexpr milliseconds kReconcile{5000};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
 
+std::set<std::uint32_t> real_numbers(const config::Config& config) {
+  std::set<std::uint32_t> numbers;
+  for (const config::Real& real : config.slb().real()) numbers.insert(real.number());
+  return numbers;
+}
+
 constexpr const char* kBusy = "Try later: another apply is in progress";
 
 }  // namespace
@@ -62,6 +68,7 @@ void Engine::start() {
   candidates_.load(running());
   compiled_ = config::compile(running());
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  monitor_.adopt(loaded.states);
   picture_ = picture_of(compiled_.generation, monitor_.targets());
   reconcile_kernel();
   note(Severity::notice, "system: headgated started");
@@ -137,6 +144,7 @@ void Engine::send_states(forwarding::States states) {
 
 void Engine::on_verdict(const TargetKey& key) {
   send_states(monitor_.state_of(key));
+  states_changed_ = true;
   announce();
 }
 
@@ -162,6 +170,7 @@ void Engine::reconcile_kernel() {
 
 void Engine::every_second() {
   seams_.timers.after(kSecond, [this] { every_second(); });
+  if (states_changed_) keep_states();
   if (!seams_.dataplane.connected()) return averages_.sample(0);
   forwarding::Order order;
   order.mutable_stats();
@@ -172,6 +181,11 @@ void Engine::every_second() {
     averages_.sample(stats_.current_sessions());
     if (first) reconcile_kernel();  // names of interfaces are known only now
   });
+}
+
+/// A full disk costs only what a start without hand-back would have read.
+void Engine::keep_states() {
+  states_changed_ = !store_.keep_states(monitor_.whole()).ok();
 }
 
 void Engine::every_five_seconds() {
@@ -220,6 +234,10 @@ void Engine::confirm(config::Config next, config::Plan plan, Done done) {
 void Engine::publish(config::Config next, Done done) {
   config::Compiled compiled = config::compile(next);
   const std::uint64_t number = running_.generation + 1;
+  if (Status staged = store_.stage_running({next, number}); !staged.ok()) {
+    applying_ = false;
+    return refuse("the configuration can't be stored: " + staged.error().message, done);
+  }
   seams_.kernel.prepare(compiled.kernel, device_names());
   if (!seams_.dataplane.connected()) return commit(std::move(next), std::move(compiled), number, true, done);
   send_states(monitor_.preview(compiled.targets, next.slb().adv().grace()));
@@ -246,14 +264,16 @@ void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_
   published_ = !dataplane_absent;
   running_ = {std::move(next), number};
   compiled_ = std::move(compiled);
+  if (Status kept = store_.adopt_running(); !kept.ok())
+    note(Severity::error, "mgmt: " + kept.error().message);
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  monitor_.forget_operations_except(real_numbers(running()));
   send_states(monitor_.whole());
+  states_changed_ = true;
   reconcile_kernel();
   syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
   candidates_.rebase(running());
   note(Severity::info, fmt::format("mgmt: configuration applied, generation {}", number));
-  if (Status kept = store_.keep_running(running_); !kept.ok())
-    note(Severity::error, "mgmt: " + kept.error().message);
   announce();
   if (dataplane_absent && seams_.dataplane.connected()) publish_running();  // it came back meanwhile
   Outcome outcome;
@@ -275,6 +295,7 @@ Status Engine::set_operation(std::uint32_t real, forwarding::Operation operation
     return Error{fmt::format("real server {} does not exist", real)};
   monitor_.set_operation(real, operation);
   send_states(monitor_.states_of_real(real));
+  keep_states();  // at once: no probe would find it out
   constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
                                     "disabled, persistent sessions are still admitted"};
   note(Severity::notice, fmt::format("slb: real server {} operationally {}", real, kWords[operation]));

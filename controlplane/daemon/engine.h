@@ -89,6 +89,7 @@ class Engine {
   void every_second();
   void every_five_seconds();
   void begin_probing();
+  void keep_states();
 
   Seams seams_;
   telemetry::EventLog log_;
@@ -103,6 +104,7 @@ class Engine {
   Averages averages_;
   forwarding::Stats stats_;
   std::vector<std::string> kernel_complaints_;
+  bool states_changed_ = false;  ///< since they were last stored
   bool applying_ = false;
   bool published_ = false;  ///< the dataplane has the running generation
   bool met_ = false;        ///< a dataplane has handed back since the start

@@ -24,6 +24,7 @@ using testing::Not;
 class FakeTime final : public Clock, public Timers {
  public:
   [[nodiscard]] std::uint64_t unix_ms() const override { return 1'000'000 + now_; }
+  [[nodiscard]] milliseconds now() const override { return milliseconds(now_); }
   TimerId after(milliseconds delay, std::function<void()> action) override {
     actions_[{now_ + static_cast<std::uint64_t>(delay.count()), ++last_}] = std::move(action);
     return last_;
@@ -31,11 +32,16 @@ class FakeTime final : public Clock, public Timers {
   void cancel(TimerId timer) override {
     std::erase_if(actions_, [timer](const auto& entry) { return entry.first.second == timer; });
   }
+  /// The process does not run for so long: what falls due meanwhile runs late, all together.
+  void stall(milliseconds span) {
+    now_ += static_cast<std::uint64_t>(span.count());
+    pass(milliseconds(0));
+  }
   void pass(milliseconds span) {
     const std::uint64_t end = now_ + static_cast<std::uint64_t>(span.count());
     while (!actions_.empty() && actions_.begin()->first.first <= end) {
       auto next = actions_.extract(actions_.begin());
-      now_ = next.key().first;
+      now_ = std::max(now_, next.key().first);
       next.mapped()();
     }
     now_ = end;
@@ -285,6 +291,66 @@ TEST_F(EngineTest, AServerThatDiedWhileHeadgatedWasDeadIsFoundByItsProbes) {
   EXPECT_THAT(dataplane_.changes, ElementsAre("2:8080 CLOSED"));
 }
 
+TEST_F(EngineTest, ADrainAndVerdictsOutlastAKillOfBothProgramsAtOnce) {
+  start_lab();
+  prober_->down = {{kServer1, 8080}};
+  time_->pass(milliseconds(10'000));
+  EXPECT_TRUE(engine_->set_operation(2, forwarding::DRAIN).ok());
+  dataplane_.states.clear();  // it comes back knowing nothing
+  dataplane_.operations.clear();
+  start();
+  EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::CLOSED);
+  EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::DRAINING);
+  EXPECT_EQ(dataplane_.operations.at(2).operation(), forwarding::DRAIN);
+  time_->pass(milliseconds(10'000));
+  EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::DRAINING);
+  EXPECT_THAT(lines_, Not(Contains(testing::HasSubstr("slb:"))));
+}
+
+TEST_F(EngineTest, AnOperatorsSettingEndsWithItsServer) {
+  start_lab();
+  EXPECT_TRUE(engine_->set_operation(2, forwarding::DRAIN).ok());
+  EXPECT_THAT(
+      apply(config::with(config::with(config::lab(), "/c/slb/group 1/rem 2"), "/c/slb/real 2/del")).errors,
+      IsEmpty());
+  EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+  time_->pass(milliseconds(3000));
+  EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::OPEN);
+}
+
+TEST_F(EngineTest, BeingStoppedForTenSecondsIsNoFailureOfAServer) {  // reports 5
+  start();
+  EXPECT_THAT(apply(config::with(config::lab(), "/c/slb/real 1/retry 1")).errors, IsEmpty());
+  time_->pass(milliseconds(3000));
+  prober_->silent = {{kServer1, 8080}};
+  time_->pass(milliseconds(1500));  // a probe is on its way
+  dataplane_.changes.clear();
+  time_->stall(milliseconds(10'000));
+  EXPECT_THAT(dataplane_.changes, IsEmpty());
+  time_->pass(milliseconds(2100));
+  EXPECT_THAT(dataplane_.changes, ElementsAre("1:8080 CLOSED")) << "it was silent while we listened, too";
+}
+
+TEST_F(EngineTest, AnAppliedConfigurationIsOnDiskBeforeItIsConfirmed) {
+  start();
+  bool stored = false;
+  engine_->apply(config::lab(), true, [&](const Engine::Outcome&) {
+    stored = config::Store(directory_, "boot").load().running.config.slb().real_size() == 2;
+  });
+  EXPECT_TRUE(stored);
+}
+
+TEST_F(EngineTest, WhatCantBeStoredIsNotApplied) {
+  start();
+  std::filesystem::rename(directory_, directory_ + ".gone");
+  const Engine::Outcome outcome = apply(config::lab());
+  std::filesystem::rename(directory_ + ".gone", directory_);
+  EXPECT_THAT(outcome.errors, ElementsAre(testing::StartsWith("the configuration can't be stored: ")));
+  EXPECT_EQ(dataplane_.generation.service_size(), 0);
+  EXPECT_EQ(engine_->running().slb().real_size(), 0);
+  EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+}
+
 TEST_F(EngineTest, WithoutADataplaneItProbesAndAppliesAndPublishesLater) {
   dataplane_.there = false;
   start();
@@ -488,7 +554,10 @@ TEST_F(ServiceTest, TheFirstBadLineStopsAnEditAndIsNamed) {
   open(admin_);
   const auto reply = edit(admin_, "/c/slb/real 1/weight 5\n/c/slb/real 1/weight 99\n/c/slb/real 1/weight 7");
   ASSERT_EQ(reply.error_size(), 1);
-  EXPECT_THAT(reply.error(0), testing::StartsWith("line 2: "));
+  EXPECT_THAT(reply.error(0), testing::HasSubstr("99 is not allowed"));
+  EXPECT_EQ(reply.edited().lines(), 1u);
+  apply_now(admin_);
+  EXPECT_EQ(engine_->running().slb().real(0).weight(), 5u);
 }
 
 TEST_F(ServiceTest, LevelsBoundWhatAUserMayDo) {
@@ -504,6 +573,28 @@ TEST_F(ServiceTest, LevelsBoundWhatAUserMayDo) {
   control::Conversation oper{{1001, config::SLBOPER}, {}};
   EXPECT_EQ(ask(oper, set).error_size(), 0);
   EXPECT_EQ(ask(user, [](control::Request& request) { request.mutable_status(); }).error_size(), 0);
+}
+
+TEST_F(ServiceTest, AnSlbAdministratorChangesLoadBalancingOnly) {
+  control::Conversation slb{{1002, config::SLBADMIN}, {}};
+  open(slb);
+  const auto reply = edit(slb, "/c/slb/real 1/weight 5\n/c/l3/if 1/addr 10.10.1.6\n/c/slb/real 2/weight 6");
+  ASSERT_EQ(reply.error_size(), 1);
+  EXPECT_EQ(reply.error(0), "this user may change /cfg/slb only");
+  EXPECT_EQ(reply.edited().lines(), 1u);
+  EXPECT_EQ(apply_now(slb).error_size(), 0);
+  EXPECT_EQ(engine_->running().slb().real(0).weight(), 5u);
+  EXPECT_EQ(engine_->running().slb().real(1).weight(), 1u);
+  EXPECT_EQ(engine_->running().l3().interface(0).addr(), "10.10.1.5");
+}
+
+TEST_F(ServiceTest, AnApplyAsksForTheLevelOfToday) {
+  const std::string session = open(admin_).opened().session();
+  edit(admin_, "/c/l3/if 1/addr 10.10.1.6");
+  control::Conversation lowered{{0, config::SLBADMIN}, {}};
+  open(lowered, session);
+  EXPECT_EQ(apply_now(lowered).error_size(), 1);
+  EXPECT_EQ(engine_->running().l3().interface(0).addr(), "10.10.1.5");
 }
 
 TEST_F(ServiceTest, StatusTellsStateReasonAndTheCheckThatIsUsed) {

@@ -36,6 +36,11 @@ class AsioTimers final : public Timers {
  public:
   explicit AsioTimers(asio::io_context& context) : context_(context) {}
 
+  [[nodiscard]] std::chrono::milliseconds now() const override {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now().time_since_epoch());
+  }
+
   TimerId after(std::chrono::milliseconds delay, std::function<void()> action) override {
     const TimerId id = ++last_;
     const auto timer = timers_.try_emplace(id, context_, delay).first;
@@ -124,6 +129,8 @@ class Program {
 int run(const Options& options) {
   for (const std::string& directory : {options.run_dir, options.state_dir, options.state_dir + "/candidates"})
     if (const Status made = files::make_directory(directory); !made.ok()) return fail(made.error().message);
+  for (const std::string& directory : {options.run_dir, options.state_dir})
+    if (const Status claimed = files::claim(directory); !claimed.ok()) return fail(claimed.error().message);
   if (options.withdraw) return withdraw(options);
   auto kernel = kernel::make_kernel(options.state_dir + "/kernel.owned");
   if (!kernel) return fail(kernel.error().message);

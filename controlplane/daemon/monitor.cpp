@@ -8,6 +8,12 @@
 namespace headgate::daemon {
 namespace {
 
+using std::chrono::milliseconds;
+
+/// This late, we were not running (stopped, or a machine without time for us). The server may have answered
+/// meanwhile without being read, so the silence is ours: the probe gets the time it has missed. Reports 5.
+constexpr milliseconds kStalled{500};
+
 health::Health health_of(forwarding::Verdict verdict) {
   if (verdict == forwarding::UP) return health::Health::up;
   return verdict == forwarding::DOWN ? health::Health::down : health::Health::unknown;
@@ -112,6 +118,10 @@ void Monitor::set_operation(std::uint32_t real, forwarding::Operation operation)
   operations_[real] = operation;
 }
 
+void Monitor::forget_operations_except(const std::set<std::uint32_t>& reals) {
+  std::erase_if(operations_, [&](const auto& entry) { return !reals.contains(entry.first); });
+}
+
 forwarding::Operation Monitor::operation(std::uint32_t real) const {
   const auto found = operations_.find(real);
   return found == operations_.end() ? forwarding::ENABLED : found->second;
@@ -138,8 +148,7 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
         id, {watched.target.check, watched.target.address, key.port},
         [this, id, attempt = send->attempt](const probe::Result& result) { on_result(id, attempt, result); });
   } else if (const auto* wake = std::get_if<health::Wake>(&action)) {
-    timers_.cancel(watched.timer);
-    watched.timer = timers_.after(wake->after, [this, id] { on_due(id); });
+    this->wake(id, watched, wake->after);
   } else if (std::holds_alternative<health::Rest>(action)) {
     timers_.cancel(watched.timer);
     prober_.cancel(id);
@@ -150,9 +159,18 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   }
 }
 
+void Monitor::wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after) {
+  timers_.cancel(watched.timer);
+  watched.due = timers_.now() + after;
+  watched.timer = timers_.after(after, [this, id] { on_due(id); });
+}
+
 void Monitor::on_due(probe::TargetId id) {
   Watched* watched = find(id);
   if (watched == nullptr) return;
+  const milliseconds late = timers_.now() - watched->due;
+  if (watched->state.awaiting && late > kStalled)
+    return wake(id, *watched, std::min<milliseconds>(late, watched->target.policy.inter));
   if (watched->state.awaiting) {
     watched->reason = fmt::format("no answer in {}.0 s", watched->target.policy.inter.count());
     watched->heard = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "controlplane/config/compile.h"
@@ -25,6 +26,7 @@ struct Watched {
   bool heard = false;  ///< the last probe got a sign of life
   probe::TargetId id = 0;
   TimerId timer = 0;
+  std::chrono::milliseconds due{0};  ///< when `timer` should run
 };
 
 using Targets = std::map<TargetKey, Watched>;
@@ -46,6 +48,8 @@ class Monitor {
   void adopt(const forwarding::States& states);
   void traffic_failed(const TargetKey& key);
   void set_operation(std::uint32_t real, forwarding::Operation operation);
+  /// Forgets what an operator has set for servers that are not configured any more.
+  void forget_operations_except(const std::set<std::uint32_t>& reals);
   [[nodiscard]] forwarding::Operation operation(std::uint32_t real) const;
 
   [[nodiscard]] const Targets& targets() const { return targets_; }
@@ -70,6 +74,7 @@ class Monitor {
   void schedule_new();
   void feed(probe::TargetId id, const health::Event& event);
   void perform(const TargetKey& key, Watched& watched, const health::Action& action);
+  void wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after);
   void on_due(probe::TargetId id);
   void on_result(probe::TargetId id, health::Attempt attempt, const probe::Result& result);
   [[nodiscard]] Watched* find(probe::TargetId id);

@@ -21,6 +21,8 @@ class Clock {
 class Timers {
  public:
   virtual ~Timers() = default;
+  /// Of the monotonic clock, from any beginning.
+  [[nodiscard]] virtual std::chrono::milliseconds now() const = 0;
   virtual TimerId after(std::chrono::milliseconds delay, std::function<void()> action) = 0;
   /// Harmless for a timer that has run, and for 0.
   virtual void cancel(TimerId timer) = 0;
