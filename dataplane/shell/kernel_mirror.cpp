@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kReceiveBuffer = 65536;
 constexpr int kSocketBuffer = 4 << 20;
+constexpr int kMostTries = 16;
 
 Error failure(std::string_view what) {
   return {fmt::format("netlink: {}: {}", what, std::strerror(errno))};
@@ -52,19 +53,40 @@ Status KernelMirror::open() {
 }
 
 Status KernelMirror::resync() {
-  links_.clear();
-  addresses_.clear();
-  neighbours_.clear();
-  routes_.clear();
+  all_doubtful_ = true;
+  Tables before = std::exchange(known_, {});
   for (const std::uint16_t type : {RTM_GETLINK, RTM_GETADDR, RTM_GETNEIGH, RTM_GETROUTE}) {
-    if (auto done = dump(type); !done) return done;
+    if (auto done = dump(type); !done) {
+      known_ = std::move(before);
+      return done;
+    }
   }
   changes_.links = changes_.addresses = changes_.routes = changes_.all_neighbours = true;
+  all_doubtful_ = routes_doubtful_ = false;
+  return Done{};
+}
+
+Status KernelMirror::reread_routes() {
+  std::vector<netlink::Route> before = std::exchange(known_.routes, {});
+  if (auto done = dump(RTM_GETROUTE); !done) {
+    known_.routes = std::move(before);
+    return done;
+  }
+  changes_.routes = true;
   routes_doubtful_ = false;
   return Done{};
 }
 
 Status KernelMirror::dump(std::uint16_t type) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const auto whole = dump_once(type);
+    if (!whole) return whole.error();
+    if (*whole) return Done{};
+  }
+  return Error{"netlink: a list changes faster than it can be read"};
+}
+
+Result<bool> KernelMirror::dump_once(std::uint16_t type) {
   std::array<char, kReceiveBuffer> buffer{};
   drain(mnl_socket_get_fd(requests_.get()));  // of errors that answered solicit() and take the list's room
   nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
@@ -75,6 +97,7 @@ Status KernelMirror::dump(std::uint16_t type) {
   family->rtgen_family = type == RTM_GETLINK ? AF_UNSPEC : AF_INET;
   if (mnl_socket_sendto(requests_.get(), request, request->nlmsg_len) < 0) return failure("asking");
 
+  bool whole = true;
   for (;;) {
     const ssize_t received = mnl_socket_recvfrom(requests_.get(), buffer.data(), buffer.size());
     if (received < 0 && errno == EINTR) continue;
@@ -83,7 +106,9 @@ Status KernelMirror::dump(std::uint16_t type) {
     for (auto* message = reinterpret_cast<const nlmsghdr*>(buffer.data()); mnl_nlmsg_ok(message, left);
          message = mnl_nlmsg_next(message, &left)) {
       if (message->nlmsg_seq != sequence_) continue;
-      if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return Done{};
+      if (message->nlmsg_type == NLMSG_ERROR) return Error{"netlink: the kernel refuses a list"};
+      whole &= (message->nlmsg_flags & NLM_F_DUMP_INTR) == 0;
+      if (message->nlmsg_type == NLMSG_DONE) return whole;
       take(message);
     }
   }
@@ -98,7 +123,7 @@ Status KernelMirror::read() {
     if (received < 0 && errno == ENOBUFS) {
       // What is queued is older than the list to come; taken after it, it would bring back what is gone.
       drain(fd());
-      if (auto done = resync(); !done) return done;
+      all_doubtful_ = true;
       continue;
     }
     if (received < 0) return failure("reading");
@@ -108,10 +133,8 @@ Status KernelMirror::read() {
       take(message);
     }
   }
-  if (!std::exchange(routes_doubtful_, false)) return Done{};
-  routes_.clear();
-  changes_.routes = true;
-  return dump(RTM_GETROUTE);
+  if (all_doubtful_) return resync();
+  return routes_doubtful_ ? reread_routes() : Status(Done{});
 }
 
 void KernelMirror::take(const nlmsghdr* message) {
@@ -122,19 +145,19 @@ void KernelMirror::apply(const netlink::Link& link) {
   changes_.links = true;
   routes_doubtful_ = true;
   if (link.change == netlink::Change::present) {
-    links_[link.index] = link;
+    known_.links[link.index] = link;
     return;
   }
-  links_.erase(link.index);
-  std::erase_if(addresses_, [&](const auto& entry) { return entry.first == link.index; });
-  std::erase_if(neighbours_, [&](const auto& entry) { return entry.first.first == link.index; });
+  known_.links.erase(link.index);
+  std::erase_if(known_.addresses, [&](const auto& entry) { return entry.first == link.index; });
+  std::erase_if(known_.neighbours, [&](const auto& entry) { return entry.first.first == link.index; });
   changes_.addresses = changes_.all_neighbours = true;
 }
 
 void KernelMirror::apply(const netlink::Address& address) {
   const std::pair key{address.index, address.address};
-  const bool changed =
-      address.change == netlink::Change::present ? addresses_.insert(key).second : addresses_.erase(key) != 0;
+  const bool changed = address.change == netlink::Change::present ? known_.addresses.insert(key).second
+                                                                  : known_.addresses.erase(key) != 0;
   changes_.addresses |= changed;
   routes_doubtful_ |= changed;
 }
@@ -142,9 +165,9 @@ void KernelMirror::apply(const netlink::Address& address) {
 void KernelMirror::apply(const netlink::Neighbour& neighbour) {
   const NeighbourKey key{neighbour.index, neighbour.address};
   if (neighbour.change == netlink::Change::present) {
-    neighbours_[key] = neighbour;
+    known_.neighbours[key] = neighbour;
   } else {
-    neighbours_.erase(key);
+    known_.neighbours.erase(key);
   }
   changes_.neighbours.insert(key);
 }
@@ -154,13 +177,13 @@ void KernelMirror::apply(const netlink::Route& route) {
   const auto same = [&](const netlink::Route& other) {
     return other.prefix == route.prefix && other.length == route.length && other.metric == route.metric;
   };
-  const auto found = std::find_if(routes_.begin(), routes_.end(), same);
+  const auto found = std::find_if(known_.routes.begin(), known_.routes.end(), same);
   if (route.change == netlink::Change::gone) {
-    if (found != routes_.end()) routes_.erase(found);
-  } else if (found != routes_.end()) {
+    if (found != known_.routes.end()) known_.routes.erase(found);
+  } else if (found != known_.routes.end()) {
     *found = route;
   } else {
-    routes_.push_back(route);
+    known_.routes.push_back(route);
   }
 }
 
@@ -181,14 +204,14 @@ void KernelMirror::solicit(int interface_index, Ipv4 address) {
 }
 
 const netlink::Link* KernelMirror::link(const std::string& name) const {
-  const auto found =
-      std::find_if(links_.begin(), links_.end(), [&](const auto& l) { return l.second.name == name; });
-  return found == links_.end() ? nullptr : &found->second;
+  const auto found = std::find_if(known_.links.begin(), known_.links.end(),
+                                  [&](const auto& l) { return l.second.name == name; });
+  return found == known_.links.end() ? nullptr : &found->second;
 }
 
 std::set<Ipv4> KernelMirror::addresses() const {
   std::set<Ipv4> all;
-  for (const auto& [index, address] : addresses_) all.insert(address);
+  for (const auto& [index, address] : known_.addresses) all.insert(address);
   return all;
 }
 

@@ -41,7 +41,8 @@ class KernelMirror {
   [[nodiscard]] Status open();
   /// To be polled for reading.
   [[nodiscard]] int fd() const noexcept;
-  /// Takes over all messages that wait; reads everything anew when the kernel had to drop some.
+  /// Takes over all messages that wait; reads everything anew when the kernel had to drop some. When that
+  /// fails, what was known stays, and the next call tries again.
   [[nodiscard]] Status read();
   /// Hands out the changes so far, and forgets them.
   [[nodiscard]] Changes take_changes() { return std::exchange(changes_, {}); }
@@ -50,10 +51,10 @@ class KernelMirror {
   void solicit(int interface_index, Ipv4 address);
 
   [[nodiscard]] const netlink::Link* link(const std::string& name) const;
-  [[nodiscard]] const std::vector<netlink::Route>& routes() const noexcept { return routes_; }
+  [[nodiscard]] const std::vector<netlink::Route>& routes() const noexcept { return known_.routes; }
   [[nodiscard]] std::set<Ipv4> addresses() const;
   [[nodiscard]] const std::map<NeighbourKey, netlink::Neighbour>& neighbours() const noexcept {
-    return neighbours_;
+    return known_.neighbours;
   }
 
  private:
@@ -63,7 +64,10 @@ class KernelMirror {
   using Socket = std::unique_ptr<mnl_socket, Close>;
 
   [[nodiscard]] Status resync();
+  [[nodiscard]] Status reread_routes();
   [[nodiscard]] Status dump(std::uint16_t type);
+  /// Takes a list over; false when it changed while it was read, and may have gaps.
+  [[nodiscard]] Result<bool> dump_once(std::uint16_t type);
   void take(const nlmsghdr* message);
   void apply(const netlink::Link& link);
   void apply(const netlink::Address& address);
@@ -75,13 +79,17 @@ class KernelMirror {
   Socket requests_;
   std::uint32_t sequence_ = 0;
   Changes changes_;
+  bool all_doubtful_ = false;  ///< messages were lost
   bool routes_doubtful_ =
       false;  ///< the kernel says nothing of routes that vanish with their link or address
 
-  std::map<int, netlink::Link> links_;
-  std::set<std::pair<int, Ipv4>> addresses_;
-  std::map<NeighbourKey, netlink::Neighbour> neighbours_;
-  std::vector<netlink::Route> routes_;
+  struct Tables {
+    std::map<int, netlink::Link> links;
+    std::set<std::pair<int, Ipv4>> addresses;
+    std::map<NeighbourKey, netlink::Neighbour> neighbours;
+    std::vector<netlink::Route> routes;
+  };
+  Tables known_;
 };
 
 }  // namespace headgate::shell
