@@ -25,7 +25,8 @@ class Doorbell {
   void answer() noexcept {
     std::uint64_t count = 0;
     static_cast<void>(!read(fd_.get(), &count, sizeof count));
-    rung_.store(false, std::memory_order_release);
+    // An exchange, not a store: who rang before it in vain is seen, with all that was done before the ring.
+    rung_.exchange(false, std::memory_order_acq_rel);
   }
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
