@@ -18,6 +18,13 @@ void SessionJobs::clear(Server::ClientId client, std::uint64_t order,
 
 void SessionJobs::add(SessionTask::Kind kind, Server::ClientId client, std::uint64_t order,
                       const forwarding::SessionFilter& filter, std::uint32_t limit) {
+  if (jobs_.size() >= kMostJobs) {
+    forwarding::Report report;
+    report.set_id(order);
+    report.set_error("too many lists of sessions are asked for at once");
+    server_.send(client, report);
+    return;
+  }
   auto job = std::make_unique<Job>();
   job->client = client;
   job->order = order;

@@ -13,7 +13,8 @@
 namespace headgate::shell {
 
 /// Dumps and clears of sessions under way: worker by worker, piece by piece, so that neither the packets nor
-/// the control thread wait. Jobs take turns; one whose client is slow to read is passed over meanwhile.
+/// the control thread wait. Jobs take turns; one whose client is slow to read is passed over meanwhile. Only
+/// so many may be under way: an order beyond is answered with an error.
 class SessionJobs {
  public:
   SessionJobs(Crew& crew, const core::Director& director, Server& server)
@@ -34,6 +35,7 @@ class SessionJobs {
     SessionTask task;
   };
   static constexpr std::uint32_t kDefaultLimit = 100'000;
+  static constexpr std::size_t kMostJobs = 64;
   static constexpr std::size_t kPendingHigh = std::size_t{1} << 20;
 
   void add(SessionTask::Kind kind, Server::ClientId client, std::uint64_t order,
