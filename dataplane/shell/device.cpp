@@ -104,7 +104,7 @@ bool Device::link_up() const {
 DeviceCounts Device::counts() const {
   rte_eth_stats stats{};
   if (rte_eth_stats_get(id_, &stats) != 0) return {};
-  return {stats.ipackets, stats.opackets, stats.ibytes, stats.obytes, stats.imissed, stats.oerrors};
+  return {stats.ipackets, stats.opackets, stats.ibytes, stats.obytes, stats.imissed};
 }
 
 void Device::clear_counts() {

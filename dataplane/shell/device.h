@@ -19,7 +19,6 @@ struct DeviceCounts {
   std::uint64_t rx_bytes = 0;
   std::uint64_t tx_bytes = 0;
   std::uint64_t rx_missed = 0;
-  std::uint64_t tx_errors = 0;
 };
 
 /// One port of DPDK with one receive and one transmit queue, started. Closing it leaves nothing behind.

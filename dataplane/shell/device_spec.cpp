@@ -17,8 +17,9 @@ DeviceSpec device_spec(const forwarding::Port& port, const std::string& steering
     case forwarding::TAP:
       return {fmt::format("net_tap{}", port.number()), fmt::format("iface={}", device)};
     case forwarding::PCAP:
+      // Not "iface=": that would hear what it sends itself.
       return {fmt::format("net_pcap{}", port.number()),
-              own_arguments ? device : fmt::format("iface={}", device)};
+              own_arguments ? device : fmt::format("rx_iface_in={0},tx_iface={0}", device)};
     case forwarding::RING:
       return {fmt::format("net_ring{}", port.number()), {}};
     default:

@@ -64,7 +64,7 @@ TEST(DeviceSpecTest, NamesTheDriversDeviceAndItsArguments) {
       spec(forwarding::XDP_SOCKET, "port1"),
       (DeviceSpec{"net_af_xdp3", "iface=port1,start_queue=0,queue_count=1,busy_budget=0,xdp_prog=/s.o"}));
   EXPECT_EQ(spec(forwarding::TAP, "t0"), (DeviceSpec{"net_tap3", "iface=t0"}));
-  EXPECT_EQ(spec(forwarding::PCAP, "eth0"), (DeviceSpec{"net_pcap3", "iface=eth0"}));
+  EXPECT_EQ(spec(forwarding::PCAP, "eth0"), (DeviceSpec{"net_pcap3", "rx_iface_in=eth0,tx_iface=eth0"}));
   EXPECT_EQ(spec(forwarding::PCAP, "rx_pcap=a,tx_pcap=b"), (DeviceSpec{"net_pcap3", "rx_pcap=a,tx_pcap=b"}));
   EXPECT_EQ(spec(forwarding::RING, "r"), (DeviceSpec{"net_ring3", ""}));
   EXPECT_EQ(spec(forwarding::PCI, "0000:00:1f.6"), (DeviceSpec{"0000:00:1f.6", ""}));
