@@ -2,6 +2,7 @@
 #include "dataplane/core/director.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -37,6 +38,21 @@ bool is_port(std::uint32_t number) {
   return number >= 1 && number <= 65535;
 }
 
+/// Half the round of the clock: longer spans can't be told from negative ones.
+constexpr std::uint32_t kLongestSeconds = std::numeric_limits<std::int32_t>::max() / Tick::kPerSecond;
+
+Status check(const forwarding::Service& service, const forwarding::Member& member) {
+  if (!is_port(member.rport()) || member.weight() < 1 || member.weight() > 65535) {
+    return Error{fmt::format("{}: real server {} needs a port 1-65535 and a weight 1-65535, not {} and {}",
+                             text(service), member.real(), member.rport(), member.weight())};
+  }
+  if (member.idle_seconds() < 1 || member.idle_seconds() > kLongestSeconds) {
+    return Error{fmt::format("{}: sessions of real server {} must live 1-{} seconds without packets, not {}",
+                             text(service), member.real(), kLongestSeconds, member.idle_seconds())};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Director::Director(Shared& shared)
@@ -66,16 +82,16 @@ Status Director::check(const forwarding::Generation& generation) const {
       return Error{fmt::format("{}: another service has the same address and port", text(service))};
     }
     for (const auto& member : service.member()) {
-      if (!is_port(member.rport()) || member.weight() < 1 || member.weight() > 65535) {
-        return Error{
-            fmt::format("{}: real server {} needs a port 1-65535 and a weight 1-65535, not {} and {}",
-                        text(service), member.real(), member.rport(), member.weight())};
-      }
+      if (auto checked = core::check(service, member); !checked) return checked;
       bindings.insert(binding_key<BindingKey>(service, member));
       if (!members.emplace(service.virt(), service.vport(), member.real(), member.rport()).second) {
         return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
       }
     }
+  }
+  if (generation.ageing().closed_seconds() > kLongestSeconds / 2) {
+    return Error{fmt::format("closed sessions stay {} seconds, at most {} are possible",
+                             generation.ageing().closed_seconds(), kLongestSeconds / 2)};
   }
   const auto kept =
       std::ranges::count_if(slots_, [&](const auto& slot) { return bindings.contains(slot.first); });

@@ -39,6 +39,8 @@ class Director {
   void set_workers(std::vector<const Switch*> workers) { workers_ = std::move(workers); }
   /// The ports that the shell could open, by the administrator's numbers; others' packets do not exist.
   void set_ports(std::vector<PortNumber> by_index);
+  /// Whether publish() would take a configuration over: all that can fail.
+  [[nodiscard]] Status check(const forwarding::Generation& generation) const;
   /// Takes over a configuration whole, or says why not and changes nothing. A binding of an unknown target
   /// keeps the state it has; a new one stays closed until its target's state comes.
   [[nodiscard]] Status publish(const forwarding::Generation& generation);
@@ -58,8 +60,9 @@ class Director {
 
   /// All counters, over all workers; `port` is left to the shell.
   [[nodiscard]] forwarding::Stats stats() const;
-  /// Connection set-up failures since the last call, a message for each target that had some.
-  [[nodiscard]] std::vector<forwarding::TrafficFailure> traffic_failures();
+  /// Connection set-up failures that were not told yet, a message for each target that had some; for one
+  /// target at most once a second, so that the second message tells what came meanwhile.
+  [[nodiscard]] std::vector<forwarding::TrafficFailure> traffic_failures(Tick now);
   /// Starts totals and highest values afresh; currents stay.
   void clear_stats();
 
@@ -95,6 +98,7 @@ class Director {
   };
   struct Target {
     std::optional<forwarding::TargetState> state;
+    std::optional<Tick> told;  ///< when traffic_failures() last had a message for it
     std::vector<std::pair<std::uint32_t, BindingSlot>> uses;  ///< index of the service, binding
   };
   struct Bound {
@@ -110,7 +114,6 @@ class Director {
     Sums retired;  ///< traffic of bindings that are gone
   };
 
-  [[nodiscard]] Status check(const forwarding::Generation& generation) const;
   [[nodiscard]] BindingSlot slot_for(const BindingKey& key);
   [[nodiscard]] TallySlot tally_for(const TallyKey& key);
   void reclaim_tallies();
@@ -124,6 +127,7 @@ class Director {
   void take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched);
   [[nodiscard]] Sums sums(BindingSlot slot) const;
   [[nodiscard]] Sums traffic_since_base(BindingSlot slot) const;
+  [[nodiscard]] forwarding::TrafficFailure untold(const TargetKey& key, const Target& target);
   [[nodiscard]] std::array<TallyKey, 3> tallies_of(BindingSlot slot) const;
   [[nodiscard]] forwarding::SessionCounts counts(const TallyInfo& info, const Sums& traffic) const;
   void add_rows(forwarding::Stats& stats) const;

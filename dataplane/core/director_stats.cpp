@@ -105,27 +105,34 @@ forwarding::Stats Director::stats() const {
   return stats;
 }
 
-std::vector<forwarding::TrafficFailure> Director::traffic_failures() {
-  std::map<TargetKey, forwarding::TrafficFailure> failures;
-  for (const auto& [key, slot] : slots_) {
-    Bound& bound = bound_[slot];
+forwarding::TrafficFailure Director::untold(const TargetKey& key, const Target& target) {
+  forwarding::TrafficFailure failure;
+  forwarding::Target& named = *failure.mutable_target();
+  named.set_real(std::get<0>(key));
+  named.set_port(std::get<1>(key));
+  named.set_protocol(std::get<2>(key));
+  named.set_check(std::get<3>(key));
+  for (const auto& [service, slot] : target.uses) {
     const Sums now = sums(slot);
-    const auto refused = static_cast<std::uint32_t>(now.refused - bound.reported.refused);
-    const auto unanswered = static_cast<std::uint32_t>(now.unanswered - bound.reported.unanswered);
-    bound.reported = now;
-    if (refused == 0 && unanswered == 0) continue;
-    auto& failure = failures[bound.target];
-    auto* target = failure.mutable_target();
-    target->set_real(std::get<0>(bound.target));
-    target->set_port(std::get<1>(bound.target));
-    target->set_protocol(std::get<2>(bound.target));
-    target->set_check(std::get<3>(bound.target));
-    failure.set_refused(failure.refused() + refused);
-    failure.set_unanswered(failure.unanswered() + unanswered);
+    Sums& reported = bound_[slot].reported;
+    failure.set_refused(failure.refused() + static_cast<std::uint32_t>(now.refused - reported.refused));
+    failure.set_unanswered(failure.unanswered() +
+                           static_cast<std::uint32_t>(now.unanswered - reported.unanswered));
+    reported = now;
   }
-  std::vector<forwarding::TrafficFailure> out;
-  for (auto& [target, failure] : failures) out.push_back(std::move(failure));
-  return out;
+  return failure;
+}
+
+std::vector<forwarding::TrafficFailure> Director::traffic_failures(Tick now) {
+  std::vector<forwarding::TrafficFailure> failures;
+  for (auto& [key, target] : targets_) {
+    if (target.told && now.since(*target.told) < static_cast<std::int32_t>(Tick::kPerSecond)) continue;
+    forwarding::TrafficFailure failure = untold(key, target);
+    if (failure.refused() == 0 && failure.unanswered() == 0) continue;
+    target.told = now;
+    failures.push_back(std::move(failure));
+  }
+  return failures;
 }
 
 void Director::clear_stats() {

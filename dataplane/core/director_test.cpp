@@ -101,6 +101,21 @@ TEST_F(Publish, RefusesWhatCannotBeSwitchedAndChangesNothing) {
   forwarding::Service portless = service(3, {1});
   portless.mutable_member(0)->set_rport(70000);
   expect_refused(portless, "needs a port 1-65535");
+  forwarding::Service ageless = service(3, {1});
+  ageless.mutable_member(0)->set_idle_seconds(0);
+  expect_refused(ageless, "must live 1-134217727 seconds without packets, not 0");
+  ageless.mutable_member(0)->set_idle_seconds(134217728);
+  expect_refused(ageless, "not 134217728");
+}
+
+TEST_F(Publish, WhatCheckRefusesPublishRefusesToo) {
+  forwarding::Generation lasting = generation({service(1, {1})});
+  lasting.mutable_ageing()->set_closed_seconds(67108864);
+  ASSERT_FALSE(director.check(lasting).ok());
+  EXPECT_EQ(director.publish(lasting).error().message, director.check(lasting).error().message);
+  lasting.mutable_ageing()->set_closed_seconds(2);
+  EXPECT_TRUE(director.check(lasting).ok());
+  EXPECT_EQ(director.published().number(), 0u) << "a check changes nothing";
 }
 
 TEST_F(Publish, TooManyBindingsAreRefused) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "dataplane/shell/clock.h"
 #include "dataplane/shell/log.h"
@@ -90,6 +91,7 @@ int Control::milliseconds_to_next(std::uint64_t now_ns) const {
   std::uint64_t next = next_second_ns_;
   if (server_.anyone()) next = std::min(next, next_failures_ns_);
   if (store_states_ns_ != 0) next = std::min(next, store_states_ns_);
+  next = std::min(next, ports_.next_try_ns().value_or(next));
   return next <= now_ns ? 0 : static_cast<int>((next - now_ns) / 1'000'000 + 1);
 }
 
@@ -104,10 +106,12 @@ void Control::run_timers() {
     next_second_ns_ = now_ns + kSecondNs;
     every_second();
   }
+  if (now_ns >= ports_.next_try_ns().value_or(now_ns + 1)) bring_ports(now_ns);
 }
 
 void Control::every_second() {
   bring_ports(monotonic_ns());
+  follow_kernel();  // tries again what failed
   follow_links();
   const std::size_t forgotten = neighbourhood_.renew(tick_now(), monotonic_ns());
   if (++seconds_ % kReclaimEverySeconds == 0 && forgotten > 0) reclaim_hops();
@@ -127,7 +131,7 @@ void Control::store_states() {
 }
 
 void Control::report_failures() {
-  for (const forwarding::TrafficFailure& failure : director_.traffic_failures()) {
+  for (const forwarding::TrafficFailure& failure : director_.traffic_failures(tick_now())) {
     forwarding::Report report;
     *report.mutable_traffic_failure() = failure;
     server_.broadcast(report);
@@ -142,7 +146,14 @@ void Control::bring_ports(std::uint64_t now_ns) {
     ports_changed();  // workers have let go of them when it returns
     unwanted.clear();
   }
-  if (ports_.open_missing(tables_, now_ns)) ports_changed();
+  const std::size_t before = ports_.open().size();
+  if (!ports_.open_missing(tables_, now_ns)) return;
+  for (OpenPort& port : std::span(ports_.open()).subspan(before)) port.lost_base = lost(port);
+  ports_changed();
+}
+
+std::uint64_t Control::lost(const OpenPort& port) const {
+  return crew_->lost(port.index, port.device.id());
 }
 
 void Control::ports_changed() {

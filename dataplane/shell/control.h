@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,7 +33,7 @@ class Control {
 
  private:
   void take_order(Server::ClientId client, const forwarding::Order& order);
-  void answer(Server::ClientId client, const forwarding::Order& order, forwarding::Report& report);
+  void answer(const forwarding::Order& order, forwarding::Report& report);
   [[nodiscard]] Status publish(const forwarding::Generation& generation);
   void take_states(const forwarding::States& states);
   void fill(forwarding::Stats& stats) const;
@@ -50,6 +49,7 @@ class Control {
   void follow_workers();
   void follow_links();
   void set_port_words(const OpenPort& port);
+  [[nodiscard]] std::uint64_t lost(const OpenPort& port) const;
   [[nodiscard]] bool is_up(const OpenPort& port) const;
 
   void run_timers();
@@ -73,7 +73,6 @@ class Control {
 
   SteeringTables tables_;
   std::shared_ptr<const Steering> steering_;
-  std::map<core::PortIndex, std::uint64_t> lost_base_;  ///< what clear_stats() found
   std::uint64_t next_second_ns_ = 0;
   std::uint64_t next_failures_ns_ = 0;
   std::uint64_t store_states_ns_ = 0;  ///< 0: nothing to store

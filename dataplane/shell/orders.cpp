@@ -22,11 +22,11 @@ void Control::take_order(Server::ClientId client, const forwarding::Order& order
   }
   forwarding::Report report;
   report.set_id(order.id());
-  answer(client, order, report);
+  answer(order, report);
   server_.send(client, report);
 }
 
-void Control::answer(Server::ClientId, const forwarding::Order& order, forwarding::Report& report) {
+void Control::answer(const forwarding::Order& order, forwarding::Report& report) {
   switch (order.body_case()) {
     case forwarding::Order::kHello:
       fill(*report.mutable_hand_back());
@@ -50,12 +50,10 @@ void Control::answer(Server::ClientId, const forwarding::Order& order, forwardin
 }
 
 Status Control::publish(const forwarding::Generation& generation) {
-  const forwarding::Generation before = director_.published();
+  // All that can fail comes first: a generation that is taken over and given up again would end sessions.
+  if (auto done = director_.check(generation); !done) return done;
+  if (auto done = store_.save(generation); !done) return done;
   if (auto done = director_.publish(generation); !done) return done;
-  if (auto stored = store_.save(generation); !stored) {
-    static_cast<void>(director_.publish(before));  // was good before, so it is now
-    return stored;
-  }
   ports_.want(generation);
   bring_ports(monotonic_ns());
   swap_plan();
@@ -82,8 +80,6 @@ void Control::fill(forwarding::Stats& stats) const {
   stats.set_generation(director_.published().number());
   for (const OpenPort& port : ports_.open()) {
     const DeviceCounts counts = port.device.counts();
-    const auto base = lost_base_.find(port.index);
-    const std::uint64_t lost = crew_->lost(port.index, port.device.id());
     const Mac mac = port.device.mac();
     forwarding::PortStats& row = *stats.add_port();
     row.set_port(port.config.number());
@@ -93,7 +89,7 @@ void Control::fill(forwarding::Stats& stats) const {
     row.set_rx_bytes(counts.rx_bytes);
     row.set_tx_bytes(counts.tx_bytes);
     row.set_rx_missed(counts.rx_missed);
-    row.set_tx_dropped(lost - (base == lost_base_.end() ? 0 : base->second));
+    row.set_tx_dropped(lost(port) - port.lost_base);
     row.set_kernel_interface(port.kernel_interface);
     row.set_mac(mac.octets.data(), mac.octets.size());
   }
@@ -102,7 +98,7 @@ void Control::fill(forwarding::Stats& stats) const {
 void Control::clear_stats() {
   director_.clear_stats();
   for (OpenPort& port : ports_.open()) {
-    lost_base_[port.index] = crew_->lost(port.index, port.device.id());
+    port.lost_base = lost(port);
     port.device.clear_counts();
   }
 }

@@ -12,9 +12,6 @@
 namespace headgate::shell {
 namespace {
 
-constexpr std::uint64_t kRetryNs = 1'000'000'000;
-/// A driver that fails half-way keeps descriptors and buffers, so it is asked ever more rarely.
-constexpr std::uint64_t kLongestRetryNs = 64 * kRetryNs;
 constexpr std::uint32_t kEthernetHeader = 14;
 
 bool same(const forwarding::Port& a, const forwarding::Port& b) {
@@ -59,14 +56,14 @@ bool Ports::open_missing(const SteeringTables& tables, std::uint64_t now_ns) {
     if (is_open(number) || now_ns < wanted.next_try_ns) continue;
     const Status ready = prepare(wanted.config);
     auto port = ready ? open(wanted.config, tables) : Result<OpenPort>(ready.error());
-    wanted.retry_ns = ready ? std::min(wanted.retry_ns * 2, kLongestRetryNs) : kRetryNs;
-    wanted.next_try_ns = now_ns + wanted.retry_ns;
+    wanted.next_try_ns = now_ns + (ready ? wanted.pause.after_driver() : wanted.pause.after_absence());
     if (port) {
       log("port {} ({}) is open; the kernel sees it as {}", number, wanted.config.device(),
           port->kernel_interface);
       open_.push_back(std::move(*port));
       wanted.failure.clear();
-      wanted.retry_ns = kRetryNs / 2;
+      wanted.pause = {};
+      wanted.next_try_ns = 0;  // should it close, it may open again at once
       opened = true;
     } else if (wanted.failure != port.error().message) {
       wanted.failure = port.error().message;
@@ -74,6 +71,14 @@ bool Ports::open_missing(const SteeringTables& tables, std::uint64_t now_ns) {
     }
   }
   return opened;
+}
+
+std::optional<std::uint64_t> Ports::next_try_ns() const {
+  std::optional<std::uint64_t> next;
+  for (const auto& [number, wanted] : wanted_) {
+    if (!is_open(number) && (!next || wanted.next_try_ns < *next)) next = wanted.next_try_ns;
+  }
+  return next;
 }
 
 Status Ports::prepare(const forwarding::Port& config) {
@@ -167,7 +172,7 @@ void plan_ports(const Ports& ports, unsigned workers, Plan& plan) {
     plan.ports.push_back({.index = port.index,
                           .device = port.device.id(),
                           .twin = port.twin ? port.twin->id() : kNoDevice,
-                          .worker = static_cast<unsigned>(plan.ports.size()) % workers});
+                          .worker = port.index % workers});
   }
 }
 

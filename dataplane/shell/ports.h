@@ -11,6 +11,7 @@
 #include "dataplane/core/burst.h"
 #include "dataplane/shell/device.h"
 #include "dataplane/shell/plan.h"
+#include "dataplane/shell/retry_pause.h"
 #include "dataplane/shell/steering_program.h"
 #include "model/forwarding.pb.h"
 #include "model/ids.h"
@@ -26,11 +27,12 @@ struct OpenPort {
   std::optional<SteeringProgram> program;
   Device device;
   std::optional<Device> twin;
-  bool up = false;  ///< as last reported
+  bool up = false;              ///< as last reported
+  std::uint64_t lost_base = 0;  ///< what the workers had lost on its way out when its counts began
 };
 
-/// The ports of the running configuration: opened when it names them, tried again every second while that
-/// fails, closed when it does not name them any more or their interface has vanished.
+/// The ports of the running configuration: opened when it names them, tried again while that fails, closed
+/// when it does not name them any more or their interface has vanished.
 class Ports {
  public:
   Ports(rte_mempool* buffers, std::string steering_file)
@@ -41,6 +43,8 @@ class Ports {
   [[nodiscard]] std::vector<OpenPort> take_unwanted();
   /// Opens what is missing and due; true when at least one port came. Failures go to the log, each once.
   bool open_missing(const SteeringTables& tables, std::uint64_t now_ns);
+  /// When open_missing() has something to do; nothing when no port is missing.
+  [[nodiscard]] std::optional<std::uint64_t> next_try_ns() const;
   /// Brings all steering programs to `tables`.
   void steer(const SteeringTables& tables);
 
@@ -53,8 +57,8 @@ class Ports {
   struct Wanted {
     forwarding::Port config;
     std::uint64_t next_try_ns = 0;
-    std::uint64_t retry_ns = 500'000'000;  ///< doubled by each failure of the driver
-    std::string failure;                   ///< as last logged
+    RetryPause pause;
+    std::string failure;  ///< as last logged
   };
   [[nodiscard]] bool is_open(std::uint32_t number) const;
   [[nodiscard]] std::optional<core::PortIndex> index_for(std::uint32_t number);
@@ -72,7 +76,8 @@ class Ports {
       indices_;  ///< by number; kept, so that a port that returns has the same
 };
 
-/// As workers see the ports; they are dealt out evenly.
+/// As workers see the ports; they are dealt out evenly, and a port never changes hands while it is open: for
+/// a moment the old plan and the new one are both in use, and a queue bears only one reader.
 void plan_ports(const Ports& ports, unsigned workers, Plan& plan);
 
 }  // namespace headgate::shell

@@ -190,7 +190,7 @@ TEST(Session, SynsThatNobodyAnswersLeaveAfterTheHalfOpenTime) {
   EXPECT_EQ(bench.sessions(), 1u);
   EXPECT_EQ(bench.current(1) + bench.current(2) + bench.current(3), 1u);
   std::uint32_t unanswered = 0;
-  for (const auto& failure : bench.director.traffic_failures()) unanswered += failure.unanswered();
+  for (const auto& failure : bench.director.traffic_failures(bench.now)) unanswered += failure.unanswered();
   EXPECT_EQ(unanswered, 100000u);
 }
 
@@ -198,14 +198,30 @@ TEST(Session, ARefusedSynIsReportedToItsTargetOnce) {
   Bench bench(web(1));
   const auto session = Connection::begin(bench, 40000);
   reaches_client(bench, session, session.answers(kRst | kAck).seq(0).ack(1001));
-  const auto failures = bench.director.traffic_failures();
+  const auto failures = bench.director.traffic_failures(bench.now);
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures[0].target().real(), 1u);
   EXPECT_EQ(failures[0].target().port(), 8080u);
   EXPECT_EQ(failures[0].target().check(), "tcp");
   EXPECT_EQ(failures[0].refused(), 1u);
   EXPECT_EQ(failures[0].unanswered(), 0u);
-  EXPECT_THAT(bench.director.traffic_failures(), IsEmpty());
+  EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
+}
+
+TEST(Session, FailuresOfATargetAreToldOnceASecondAndNoneIsForgotten) {
+  Bench bench(web(1));
+  const auto refuse = [&](std::uint16_t port) {
+    const auto session = Connection::begin(bench, port);
+    reaches_client(bench, session, session.answers(kRst | kAck).seq(0).ack(1001));
+  };
+  refuse(40000);
+  EXPECT_EQ(bench.director.traffic_failures(bench.now).size(), 1u);
+  refuse(40001), refuse(40002);
+  EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
+  bench.wait(1);
+  const auto failures = bench.director.traffic_failures(bench.now);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].refused(), 2u);
 }
 
 TEST(Session, ASynWithDataIsBalancedWithItsData) {

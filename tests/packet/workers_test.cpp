@@ -93,7 +93,7 @@ TEST(Workers, RunWhileStatesChangeAndCountersAreRead) {
                 static_cast<forwarding::Admission>(change % 4 % 3));
     const forwarding::Stats all = bench.stats();
     for (const auto& row : all.real()) ASSERT_LE(row.counts().current(), 512u);
-    EXPECT_LE(bench.director.traffic_failures().size(), 3u);
+    EXPECT_LE(bench.director.traffic_failures(bench.now).size(), 3u);
     bench.shared.hops.resolve(1, address(kServer1), mac_of_host(address(kServer1)));
     std::this_thread::yield();
   }
