@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real TCP through headgate-dataplane, without headgated: usage system_test.py DATAPLANE STEERING ORDERS [NAME].
 
-Raises three network namespaces of its own, gives orders by hand, and checks: connections through AF_XDP ports and
-through TAP ports, with one and with two workers; probes from the box itself; a port that leaves and returns; a start
-after kill -9; a clean stop that leaves no XDP program, interface, socket or folder. Needs root.
+Raises three network namespaces of its own, gives orders by hand, and checks: connections through AF_XDP, TAP and PCAP
+ports, with one and with two workers; probes from the box itself; a port that leaves and returns; a start after kill -9;
+a generation that can't be stored; neighbours that go stale, fail and return; a clean stop that leaves no XDP program,
+interface, socket or folder. Needs root.
 """
 
 import ctypes
@@ -95,15 +96,27 @@ class DataplaneTest(unittest.TestCase):
                 ["nsenter", f"--net=/run/netns/{SWITCH}", DATAPLANE, "--run-dir", self.root / "run", "--state-dir",
                  self.root / "state", "--steering", STEERING, "--file-prefix", PREFIX, "--sessions", "65536",
                  "--memory", "128", *options], stderr=log)
-        await_that(lambda: "ready" in (self.root / "log").read_text() or self.process.poll() is not None, "ready")
-        self.assertIsNone(self.process.poll(), (self.root / "log").read_text())
+        await_that(lambda: "ready" in self.log() or self.process.poll() is not None, "ready")
+        self.assertIsNone(self.process.poll(), self.log())
+
+    def log(self):
+        return (self.root / "log").read_text()
+
+    def await_ports(self, count=2):
+        """Nothing guards the addresses here: until the ports are open, the kernel answers with resets."""
+        await_that(lambda: self.order("stats {}").count("kernel_interface:") == count, f"{count} ports to be open")
 
     def stop(self, how=signal.SIGTERM):
-        if self.process:
-            self.process.send_signal(how)
-            status = self.process.wait(10)
-            self.process = None
-            return status
+        process, self.process = self.process, None
+        if process is None:
+            return None
+        process.send_signal(how)
+        try:
+            return process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
 
     def order(self, *orders):
         files = []
@@ -117,17 +130,22 @@ class DataplaneTest(unittest.TestCase):
                          for n, device in enumerate(devices))
         return self.order(GENERATION.format(number=number, ports=ports), STATES)
 
-    def give_addresses(self, client_side, server_side, port1, port2):
-        for namespace, device, address in ((CLIENT, client_side, "10.77.1.10/24"), (SERVER, server_side, "10.77.2.11/24"),
-                                           (SWITCH, port1, "10.77.1.5/24"), (SWITCH, port1, "10.77.1.100/32"),
-                                           (SWITCH, port2, "10.77.2.5/24")):
+    def give_address(self, namespace, device, *addresses):
+        for address in addresses:
             ip(namespace, "addr", "add", address, "dev", device)
-            ip(namespace, "link", "set", device, "up")
+        ip(namespace, "link", "set", device, "up")
+
+    def give_switch_addresses(self, port1, port2):
+        self.give_address(SWITCH, port1, "10.77.1.5/24", "10.77.1.100/32")
+        self.give_address(SWITCH, port2, "10.77.2.5/24")
+
+    def give_ends_addresses(self, client_side, server_side):
+        self.give_address(CLIENT, client_side, "10.77.1.10/24")
+        self.give_address(SERVER, server_side, "10.77.2.11/24")
         ip(SERVER, "route", "add", "default", "via", "10.77.2.5")
         for namespace, device in ((CLIENT, client_side), (SERVER, server_side)):
             subprocess.run(["ip", "netns", "exec", namespace, "ethtool", "-K", device, "tx", "off", "rx", "off", "tso",
                             "off", "gso", "off", "gro", "off"], check=False, capture_output=True)
-        self.serve()
 
     def serve(self):
         listener = within(SERVER, lambda: socket.create_server(("10.77.2.11", 8080), backlog=128))
@@ -143,10 +161,15 @@ class DataplaneTest(unittest.TestCase):
                 connection.close()
         threading.Thread(target=body, daemon=True).start()
 
-    def raise_veths(self):
+    def raise_wires(self):
         for port, role in (("port1", CLIENT), ("port2", SERVER)):
             run("ip", "link", "add", port, "netns", SWITCH, "type", "veth", "peer", "name", "eth0", "netns", role)
-        self.give_addresses("eth0", "eth0", "port1", "port2")
+            ip(SWITCH, "link", "set", port, "up")
+        self.give_ends_addresses("eth0", "eth0")
+
+    def raise_veths(self):
+        self.raise_wires()
+        self.give_switch_addresses("port1", "port2")
 
     def fetch_often(self, times=20):
         for _ in range(times):
@@ -155,33 +178,117 @@ class DataplaneTest(unittest.TestCase):
     def program_on(self, device):
         return "prog/xdp" in ip(SWITCH, "link", "show", device)
 
+    def check_af_xdp(self, workers):
+        self.raise_veths()
+        self.serve()
+        self.start("--workers", workers)
+        self.publish(1, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        self.fetch_often()
+        self.assertEqual(within(SWITCH, lambda: fetch("10.77.2.11", 8080)), BODY, "a probe of the box itself")
+        run("ip", "netns", "exec", CLIENT, "ping", "-c1", "-W2", "10.77.1.100")
+
+        self.publish(2, "XDP_SOCKET", ["port1"])
+        self.assertFalse(self.program_on("port2"))
+        self.publish(3, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        self.fetch_often(2)
+
+        self.stop(signal.SIGKILL)
+        self.assertTrue(self.program_on("port1"), "without it, the kernel would answer")
+        self.start("--workers", workers)
+        self.await_ports()
+        self.fetch_often()
+        self.assertIn("generation: 3", self.order("hello {}"))
+
+        self.assertEqual(self.stop(), 0)
+        self.assertFalse(self.program_on("port1") or self.program_on("port2"))
+        self.assertFalse((self.root / "run" / "dataplane.sock").exists())
+        self.assertFalse(pathlib.Path(f"/var/run/dpdk/{PREFIX}").exists())
+
     def test_af_xdp_ports_carry_tcp_survive_a_kill_and_leave_nothing(self):
-        for workers in ("1", "2"):
-            with self.subTest(workers=workers):
-                if workers == "1":
-                    self.raise_veths()
-                self.start("--workers", workers)
-                self.publish(1, "XDP_SOCKET", ["port1", "port2"])
-                self.fetch_often()
-                self.assertEqual(within(SWITCH, lambda: fetch("10.77.2.11", 8080)), BODY, "a probe of the box itself")
-                run("ip", "netns", "exec", CLIENT, "ping", "-c1", "-W2", "10.77.1.100")
+        self.check_af_xdp("1")
 
-                self.publish(2, "XDP_SOCKET", ["port1"])
-                self.assertFalse(self.program_on("port2"))
-                self.publish(3, "XDP_SOCKET", ["port1", "port2"])
-                await_that(lambda: self.program_on("port2"), "port 2 opens again")
-                self.fetch_often(2)
+    def test_two_workers_share_af_xdp_ports(self):
+        self.check_af_xdp("2")
 
-                self.stop(signal.SIGKILL)
-                self.assertTrue(self.program_on("port1"), "without it, the kernel would answer")
-                self.start("--workers", workers)
-                self.fetch_often()
-                self.assertIn("generation: 3", self.order("hello {}"))
+    def open_session(self):
+        """A connection through the switch to a server that says back what it hears."""
+        listener = within(SERVER, lambda: socket.create_server(("10.77.2.11", 8080)))
+        self.addCleanup(listener.close)
+        client = within(CLIENT, lambda: socket.create_connection(("10.77.1.100", 80), timeout=5))
+        self.addCleanup(client.close)
+        server, _ = listener.accept()
+        self.addCleanup(server.close)
 
-                self.assertEqual(self.stop(), 0)
-                self.assertFalse(self.program_on("port1") or self.program_on("port2"))
-                self.assertFalse((self.root / "run" / "dataplane.sock").exists())
-                self.assertFalse(pathlib.Path(f"/var/run/dpdk/{PREFIX}").exists())
+        def echo():
+            while data := server.recv(1 << 16):
+                server.sendall(data)
+        threading.Thread(target=echo, daemon=True).start()
+        return client
+
+    def say(self, session, word=b"x"):
+        session.sendall(word)
+        self.assertEqual(session.recv(100), word)
+
+    def start_with_a_session(self):
+        self.raise_veths()
+        self.start()
+        self.publish(1, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        return self.open_session()
+
+    def test_a_generation_that_cannot_be_stored_is_refused_and_ends_no_session(self):
+        session = self.start_with_a_session()
+        state = self.root / "state"
+        state.rename(self.root / "aside")
+        state.write_text("no folder")
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.order("publish { number: 2 }")
+        self.say(session)
+        self.assertIn("generation: 1", self.order("hello {}"))
+
+    def state_of_neighbour(self, device, address):
+        return (ip(SWITCH, "neigh", "show", address, "dev", device).split() or ["none"])[-1]
+
+    def test_neighbours_in_use_are_renewed_and_sessions_outlive_those_that_fail(self):
+        session = self.start_with_a_session()
+        ends = (("port1", "10.77.1.10"), ("port2", "10.77.2.11"))
+        for device, address in ends:  # the kernel forgot that it ever heard of them; nothing but the switch uses them
+            mac = ip(CLIENT if device == "port1" else SERVER, "link", "show", "eth0").split("link/ether ")[1].split()[0]
+            ip(SWITCH, "neigh", "replace", address, "lladdr", mac, "dev", device, "nud", "stale")
+        self.say(session)
+        deadline = time.monotonic() + 20
+        while not all(self.state_of_neighbour(*end) == "REACHABLE" for end in ends):
+            self.assertLess(time.monotonic(), deadline, "stale neighbours in use are not renewed")
+            self.say(session)
+            time.sleep(0.05)  # a lively session, no flood
+
+        for device, address in ends:
+            ip(SWITCH, "neigh", "del", address, "dev", device)
+            self.say(session)
+        ip(SERVER, "link", "set", "eth0", "arp", "off")
+        ip(SWITCH, "neigh", "del", "10.77.2.11", "dev", "port2")
+        session.sendall(b"held")
+        await_that(lambda: self.state_of_neighbour("port2", "10.77.2.11") in ("FAILED", "INCOMPLETE"), "a failure")
+        ip(SERVER, "link", "set", "eth0", "arp", "on")
+        session.settimeout(20)
+        self.assertEqual(session.recv(100), b"held")
+        self.say(session)
+
+    def test_pcap_ports_carry_tcp(self):
+        self.raise_wires()
+        self.serve()
+        self.start()
+        # The kernel's share comes and goes by the twins; what else it sees of the wire is none of its business.
+        run("ip", "netns", "exec", SWITCH, "sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1")
+        self.publish(1, "PCAP", ["port1", "port2"])
+        self.give_switch_addresses("hg1", "hg2")
+        self.await_ports()
+        self.fetch_often()
+        self.assertEqual(within(SWITCH, lambda: fetch("10.77.2.11", 8080)), BODY, "a probe of the box itself")
+        run("ip", "netns", "exec", CLIENT, "ping", "-c1", "-W2", "10.77.1.100")
+        self.assertEqual(self.stop(), 0)
 
     def test_tap_ports_carry_tcp_and_their_twins_the_kernels_share(self):
         self.start()
@@ -189,7 +296,10 @@ class DataplaneTest(unittest.TestCase):
         for n, namespace in ((1, CLIENT), (2, SERVER)):
             ip(SWITCH, "link", "set", f"tap{n}", "netns", namespace)
             ip(namespace, "link", "set", f"tap{n}", "address", f"02:00:00:00:77:0{n}")
-        self.give_addresses("tap1", "tap2", "hg1", "hg2")
+        self.give_ends_addresses("tap1", "tap2")
+        self.give_switch_addresses("hg1", "hg2")
+        self.serve()
+        self.await_ports()
         self.fetch_often()
         self.assertEqual(within(SWITCH, lambda: fetch("10.77.2.11", 8080)), BODY, "a probe of the box itself")
         run("ip", "netns", "exec", CLIENT, "ping", "-c1", "-W2", "10.77.1.5")
