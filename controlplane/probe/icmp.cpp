@@ -48,6 +48,7 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
   void open() {
     boost::system::error_code error;
     socket.open(asio::ip::icmp::v4(), error);
+    if (!error) socket.non_blocking(true, error);  // a full send buffer fails one probe, and stops nobody
     open_error = error.value();
     if (!error) asio::co_spawn(context, listen(shared_from_this()), asio::detached);
   }
