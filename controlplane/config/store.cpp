@@ -122,11 +122,12 @@ Status Store::keep_states(const forwarding::States& states) const {
 
 /// Silent about a file that is not there, not of this boot, or not whole: probes find out all but the
 /// operator's settings, and those the dataplane knows too.
-forwarding::States Store::load_states() const {
+std::optional<forwarding::States> Store::load_states() const {
   forwarding::States states;
   const auto text = read_sealed(path("states"));
   const std::string header = fmt::format("{}{}\n", kBoot, boot_id_);
-  if (!text || !text->starts_with(header) || !states.ParseFromString(text->substr(header.size()))) return {};
+  if (!text || !text->starts_with(header) || !states.ParseFromString(text->substr(header.size())))
+    return std::nullopt;
   return states;
 }
 

@@ -36,8 +36,8 @@ class Store {
   struct Loaded {
     Running running;
     Config saved;
-    forwarding::States states;           ///< of this boot; empty when there are none
-    std::vector<std::string> sentences;  ///< what was wrong with a file, and what was taken instead
+    std::optional<forwarding::States> states;  ///< none at the first start after a boot
+    std::vector<std::string> sentences;        ///< what was wrong with a file, and what was taken instead
   };
   /// What to start with: running if it is of this boot, else active, else backup, else the defaults.
   [[nodiscard]] Loaded load() const;
@@ -56,7 +56,7 @@ class Store {
 
  private:
   [[nodiscard]] std::string path(std::string_view name) const;
-  [[nodiscard]] forwarding::States load_states() const;
+  [[nodiscard]] std::optional<forwarding::States> load_states() const;
 
   std::string directory_;
   std::string boot_id_;

@@ -68,7 +68,8 @@ void Engine::start() {
   candidates_.load(running());
   compiled_ = config::compile(running());
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
-  monitor_.adopt(loaded.states);
+  booted_ = !loaded.states;
+  if (loaded.states) monitor_.adopt(*loaded.states);
   picture_ = picture_of(compiled_.generation, monitor_.targets());
   reconcile_kernel();
   note(Severity::notice, "system: headgated started");
@@ -85,7 +86,9 @@ void Engine::begin_probing() {
 
 void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
   if (!met_) {
-    monitor_.adopt(hand_back.states());
+    forwarding::States known = hand_back.states();
+    if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
+    monitor_.adopt(known);
     picture_ = picture_of(compiled_.generation, monitor_.targets());  // what was known already is no news
   }
   met_ = true;

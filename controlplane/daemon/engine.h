@@ -104,7 +104,8 @@ class Engine {
   Averages averages_;
   forwarding::Stats stats_;
   std::vector<std::string> kernel_complaints_;
-  bool states_changed_ = false;  ///< since they were last stored
+  bool states_changed_ = true;  ///< since they were last stored
+  bool booted_ = false;         ///< this is the first start since the machine's
   bool applying_ = false;
   bool published_ = false;  ///< the dataplane has the running generation
   bool met_ = false;        ///< a dataplane has handed back since the start

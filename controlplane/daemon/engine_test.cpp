@@ -188,7 +188,7 @@ class EngineTest : public testing::Test {
     lines_.clear();
     dataplane_.changes.clear();
     engine_ =
-        std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, "boot",
+        std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, boot_,
                                  [this](const telemetry::Line& line) { lines_.push_back(line.text); });
     engine_->start();
     if (dataplane_.there)
@@ -212,6 +212,7 @@ class EngineTest : public testing::Test {
   }
 
   std::string directory_ = fresh_directory();
+  std::string boot_ = "boot";
   std::unique_ptr<FakeTime> time_;
   std::unique_ptr<FakeProber> prober_;
   FakeDataplane dataplane_;
@@ -305,6 +306,16 @@ TEST_F(EngineTest, ADrainAndVerdictsOutlastAKillOfBothProgramsAtOnce) {
   time_->pass(milliseconds(10'000));
   EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::DRAINING);
   EXPECT_THAT(lines_, Not(Contains(testing::HasSubstr("slb:"))));
+}
+
+TEST_F(EngineTest, ARebootEndsWhatAnOperatorHasSet) {
+  start_lab();
+  ASSERT_TRUE(engine_->save(config::Store::Rotation::into_backup).ok());
+  EXPECT_TRUE(engine_->set_operation(2, forwarding::DRAIN).ok());
+  boot_ = "next boot";
+  start();
+  time_->pass(milliseconds(3000));
+  EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::OPEN);
 }
 
 TEST_F(EngineTest, AnOperatorsSettingEndsWithItsServer) {
