@@ -15,7 +15,9 @@ using Sentences = std::vector<std::string>;
 using Links = std::map<std::string, LinkInfo>;
 
 /// A VIP is answered on the interface that has it and nowhere else; we ask with the address of the subnet.
-constexpr std::pair<const char*, const char*> kArpSettings[] = {{"arp_ignore", "1"}, {"arp_announce", "2"}};
+/// For all interfaces, since one that is none of ours could answer for a VIP too (reports 92).
+constexpr std::pair<const char*, const char*> kArpSettings[] = {
+    {"/proc/sys/net/ipv4/conf/all/arp_ignore", "1"}, {"/proc/sys/net/ipv4/conf/all/arp_announce", "2"}};
 
 void note(const Status& status, Sentences& sentences) {
   if (!status.ok()) sentences.push_back(status.error().message);
@@ -62,7 +64,7 @@ class Linux final : public Kernel {
     const Changes changes = reconcile(wanted.placed, owned_.placed, *actual);
     own(changes, sentences);
     remove(changes.remove, *links, sentences);
-    for (const PlacedAddress& address : wanted.placed.addresses) quiet_arp(address.device, sentences);
+    if (!wanted.placed.addresses.empty()) quiet_arp(sentences);
     add(changes.add, wanted, *links, sentences);
     owned_.placed = changes.owned;
     save(sentences);
@@ -187,13 +189,11 @@ class Linux final : public Kernel {
     if (!mac.none()) (void)kernel::announce(device, vip, mac);  // the loopback has nobody to tell
   }
 
-  void quiet_arp(const std::string& device, Sentences& sentences) {
-    if (device == "lo") return;
-    for (const auto& [name, value] : kArpSettings) {
-      const std::string path = fmt::format("/proc/sys/net/ipv4/conf/{}/{}", device, name);
+  void quiet_arp(Sentences& sentences) {
+    for (const auto& [path, value] : kArpSettings) {
       std::string before = files::read(path).value_or("");
       while (!before.empty() && before.back() == '\n') before.pop_back();
-      if (before == value || before.empty()) continue;
+      if (before >= value || before.empty()) continue;  // one digit; what is stricter stays
       owned_.sysctls.emplace(path, before);
       save(sentences);
       note(files::overwrite(path, value), sentences);
