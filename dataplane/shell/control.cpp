@@ -121,7 +121,8 @@ void Control::reclaim_hops() {
   director_.renew_hops();
   swap_plan();  // returns when no worker holds an index of before
   const Tick now = tick_now();
-  shared_.hops.reclaim({now.value - Neighbourhood::kForgottenSeconds * Tick::kPerSecond});
+  const auto freed = shared_.hops.reclaim({now.value - Neighbourhood::kForgottenSeconds * Tick::kPerSecond});
+  if (freed > 0) log("{} neighbours that do not answer are forgotten", freed);
 }
 
 void Control::store_states() {

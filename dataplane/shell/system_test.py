@@ -13,6 +13,7 @@ import os
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -275,6 +276,29 @@ class DataplaneTest(unittest.TestCase):
         session.settimeout(20)
         self.assertEqual(session.recv(100), b"held")
         self.say(session)
+
+    def knock(self, hosts):
+        """Begins connections in the name of clients that are not there."""
+        def body():
+            with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+                for host in hosts:
+                    addresses = socket.inet_aton(f"10.77.1.{host}") + socket.inet_aton("10.77.1.100")
+                    header = struct.pack("!BBHHHBBH", 0x45, 0, 40, 0, 0, 64, socket.IPPROTO_TCP, 0) + addresses
+                    syn = struct.pack("!HHIIBBHHH", 40000, 80, 1, 0, 0x50, 0x02, 1024, 0, 0)
+                    raw.sendto(header + syn, ("10.77.1.100", 0))
+        within(CLIENT, body)
+
+    def test_sessions_go_on_while_neighbours_that_never_answer_are_forgotten(self):
+        session = self.start_with_a_session()
+        self.knock(range(50, 90))
+        deadline = time.monotonic() + 40
+        while "40 neighbours that do not answer are forgotten" not in self.log():
+            self.assertLess(time.monotonic(), deadline, self.log())
+            self.say(session)
+            time.sleep(0.05)  # a lively session, no flood
+        self.knock(range(90, 130))
+        for _ in range(20):
+            self.say(session)
 
     def test_pcap_ports_carry_tcp(self):
         self.raise_wires()
