@@ -31,10 +31,27 @@ namespace headgate::core {
   return fold(sum + rest);
 }
 
+/// The sum over an IPv4 header without options.
+[[nodiscard]] inline std::uint16_t sum_of_20(const std::uint8_t* data) noexcept {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  std::uint32_t third = 0;
+  std::memcpy(&first, data, 8);
+  std::memcpy(&second, data + 8, 8);
+  std::memcpy(&third, data + 16, 4);
+  return fold((first & 0xffffffff) + (first >> 32) + (second & 0xffffffff) + (second >> 32) + third);
+}
+
+/// The one's complement sum of two sums.
+[[nodiscard]] constexpr std::uint16_t add(std::uint16_t a, std::uint16_t b) noexcept {
+  const std::uint32_t sum = std::uint32_t{a} + b;
+  return static_cast<std::uint16_t>((sum & 0xffff) + (sum >> 16));
+}
+
 /// What has to be added to a checksum field when words of one sum are replaced by words of another (RFC
 /// 1624).
 [[nodiscard]] constexpr std::uint16_t delta(std::uint16_t old_sum, std::uint16_t new_sum) noexcept {
-  return fold(std::uint64_t{static_cast<std::uint16_t>(~old_sum)} + new_sum);
+  return add(static_cast<std::uint16_t>(~old_sum), new_sum);
 }
 
 /// The delta of the opposite replacement.
@@ -44,7 +61,7 @@ namespace headgate::core {
 
 /// A checksum field after a replacement: HC' = ~(~HC + ~m + m') (RFC 1624, equation 3).
 [[nodiscard]] constexpr std::uint16_t updated(std::uint16_t field, std::uint16_t delta) noexcept {
-  return static_cast<std::uint16_t>(~fold(std::uint64_t{static_cast<std::uint16_t>(~field)} + delta));
+  return static_cast<std::uint16_t>(~add(static_cast<std::uint16_t>(~field), delta));
 }
 
 }  // namespace headgate::core

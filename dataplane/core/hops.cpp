@@ -5,7 +5,6 @@ namespace headgate::core {
 namespace {
 
 constexpr std::uint64_t kClaimed = std::uint64_t{1} << 63;
-constexpr std::uint64_t kResolved = 1;
 
 constexpr std::uint64_t key_of(PortIndex port, Ipv4 address) {
   return kClaimed | std::uint64_t{port} << 32 | address.value;
@@ -13,12 +12,6 @@ constexpr std::uint64_t key_of(PortIndex port, Ipv4 address) {
 
 constexpr std::size_t start_of(std::uint64_t key) {
   return (key * 0x9e3779b97f4a7c15u) >> 40 & (Hops::kSlots - 1);
-}
-
-constexpr std::uint64_t value_of(const Mac& mac) {
-  std::uint64_t value = 0;
-  for (const std::uint8_t octet : mac.octets) value = value << 8 | octet;
-  return value << 16 | kResolved;
 }
 
 constexpr PortIndex port_of(std::uint64_t key) {
@@ -49,11 +42,6 @@ HopIndex Hops::find_or_claim(PortIndex port, Ipv4 address, Tick now) noexcept {
   return claimed;
 }
 
-void Hops::mark_used(Slot& slot, Tick now) noexcept {
-  if (slot.used.load(std::memory_order_relaxed) != now.value)
-    slot.used.store(now.value, std::memory_order_relaxed);
-}
-
 // The value of a free slot says "unresolved" already: claiming stores nothing that could undo a resolution
 // that comes at the same moment.
 HopIndex Hops::claim(std::uint64_t key) noexcept {
@@ -73,22 +61,11 @@ HopIndex Hops::claim(std::uint64_t key) noexcept {
   }
 }
 
-Hops::Hop Hops::use(HopIndex index, Tick now) noexcept {
-  Slot& slot = slots_[index];
-  mark_used(slot, now);
-  const std::uint64_t value = slot.value.load(std::memory_order_acquire);
-  Hop hop{.port = port_of(slot.key.load(std::memory_order_relaxed)), .resolved = (value & kResolved) != 0};
-  for (unsigned octet = 0; octet < 6; ++octet) {
-    hop.mac.octets[octet] = static_cast<std::uint8_t>(value >> (56 - 8 * octet));
-  }
-  return hop;
-}
-
 void Hops::resolve(PortIndex port, Ipv4 address, const Mac& mac) noexcept {
   const std::uint64_t key = key_of(port, address);
   const auto known = find(key);
   const HopIndex index = known ? *known : claim(key);
-  if (index != kNoHop) slots_[index].value.store(value_of(mac), std::memory_order_release);
+  if (index != kNoHop) slots_[index].value.store(MacWord(mac).value | kResolved, std::memory_order_release);
 }
 
 void Hops::forget(PortIndex port, Ipv4 address) noexcept {

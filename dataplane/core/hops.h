@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/ethernet.h"
 #include "model/ip.h"
 #include "model/tick.h"
 
@@ -23,7 +24,7 @@ class Hops {
   static constexpr std::size_t kMostUsed = 12288;  ///< claims beyond are refused
 
   struct Hop {
-    Mac mac;
+    MacWord mac;
     PortIndex port = 0;
     bool resolved = false;
   };
@@ -34,7 +35,15 @@ class Hops {
   /// marks the slot as used, so that it is not reclaimed before its first packet.
   [[nodiscard]] HopIndex find_or_claim(PortIndex port, Ipv4 address, Tick now) noexcept;
   /// Worker: whom to send to. `now` marks the slot as used.
-  [[nodiscard]] Hop use(HopIndex index, Tick now) noexcept;
+  [[nodiscard]] Hop use(HopIndex index, Tick now) noexcept {
+    Slot& slot = slots_[index];
+    mark_used(slot, now);
+    const std::uint64_t value = slot.value.load(std::memory_order_acquire);
+    const std::uint64_t key = slot.key.load(std::memory_order_relaxed);
+    return {.mac = MacWord(value),
+            .port = static_cast<PortIndex>(key >> 32),
+            .resolved = (value & kResolved) != 0};
+  }
 
   /// Control: the neighbour is reachable at `mac`; claims the slot when there is none.
   void resolve(PortIndex port, Ipv4 address, const Mac& mac) noexcept;
@@ -55,9 +64,11 @@ class Hops {
   std::size_t reclaim(Tick before) noexcept;
 
  private:
-  struct Slot {
+  static constexpr std::uint64_t kResolved = std::uint64_t{1} << 63;
+
+  struct alignas(32) Slot {
     std::atomic<std::uint64_t> key{0};    ///< port and address, plus one bit that says "claimed"
-    std::atomic<std::uint64_t> value{0};  ///< mac << 16 | resolved
+    std::atomic<std::uint64_t> value{0};  ///< MacWord, and kResolved
     std::atomic<std::uint32_t> used{0};
   };
   std::unique_ptr<Slot[]> slots_;
@@ -65,7 +76,10 @@ class Hops {
 
   [[nodiscard]] std::optional<HopIndex> find(std::uint64_t key) const noexcept;
   [[nodiscard]] HopIndex claim(std::uint64_t key) noexcept;
-  void mark_used(Slot& slot, Tick now) noexcept;
+  static void mark_used(Slot& slot, Tick now) noexcept {
+    if (slot.used.load(std::memory_order_relaxed) != now.value)
+      slot.used.store(now.value, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace headgate::core

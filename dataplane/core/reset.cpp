@@ -64,11 +64,6 @@ void write_reset(Frame& frame, const FlowKey& key, const ResetNumbers& numbers) 
   frame.length = kResetFrame;
 }
 
-void write_ethernet(Frame& frame, const Mac& destination, const Mac& source) noexcept {
-  std::memcpy(frame.data, destination.octets.data(), 6);
-  std::memcpy(frame.data + 6, source.octets.data(), 6);
-}
-
 void swap_ethernet(Frame& frame) noexcept {
   std::array<std::uint8_t, 6> destination{};
   std::memcpy(destination.data(), frame.data, 6);

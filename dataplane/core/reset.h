@@ -33,8 +33,6 @@ constexpr std::size_t kResetFrame = 60;
 /// all but the Ethernet addresses. TTL 64, no options, padded with zeros, checksums valid.
 void write_reset(Frame& frame, const FlowKey& key, const ResetNumbers& numbers) noexcept;
 
-/// Writes both Ethernet addresses.
-void write_ethernet(Frame& frame, const Mac& destination, const Mac& source) noexcept;
 /// Sends a frame back to where it came from.
 void swap_ethernet(Frame& frame) noexcept;
 

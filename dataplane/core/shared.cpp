@@ -20,11 +20,6 @@ void Tally::open() noexcept {
 
 Shared::Shared() : bindings(kMaxBindings), tallies(kMaxTallies), closings(kClosings) {}
 
-BindingState Shared::state(BindingSlot slot) const noexcept {
-  const std::uint32_t value = bindings[slot].state.load(std::memory_order_acquire);
-  return {static_cast<forwarding::Admission>(value >> 16), static_cast<std::uint16_t>(value)};
-}
-
 void Shared::admit(BindingSlot slot, forwarding::Admission admission) noexcept {
   BindingState next = state(slot);
   const bool closes = next.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
@@ -38,9 +33,7 @@ void Shared::admit(BindingSlot slot, forwarding::Admission admission) noexcept {
 }
 
 void Shared::set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept {
-  std::uint64_t value = 0;
-  for (const std::uint8_t octet : mac.octets) value = value << 8 | octet;
-  ports[port].mac.store(value, std::memory_order_relaxed);
+  ports[port].mac.store(MacWord(mac).value, std::memory_order_relaxed);
   ports[port].mtu.store(mtu, std::memory_order_relaxed);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/ethernet.h"
 #include "dataplane/core/hops.h"
 #include "model/forwarding.pb.h"
 #include "model/ip.h"
@@ -29,7 +30,8 @@ class Counter {
 };
 
 /// One real server of one service: what a session is bound to. Slots are stable: the director gives a binding
-/// the same slot in every generation, and another binding gets it only when no session holds it any more.
+/// the same slot in every generation. A slot that is free again is used last of all, and in a later epoch, so
+/// that sessions which still hold it stay terminated.
 using BindingSlot = std::uint32_t;
 constexpr std::size_t kMaxBindings = 65536;
 constexpr BindingSlot kNoBinding = 0xffffffff;
@@ -62,7 +64,7 @@ constexpr std::size_t kMaxTallies =
 struct Shared {
   Shared();
 
-  struct Binding {
+  struct alignas(32) Binding {
     std::atomic<std::uint32_t> state{0};       ///< admission << 16 | epoch
     std::atomic<std::uint32_t> idle_ticks{0};  ///< an open session's life without packets
     std::atomic<TallySlot> real{0};
@@ -82,15 +84,25 @@ struct Shared {
   std::atomic<std::uint32_t> closed_ticks{2 * Tick::kPerSecond};
 
   struct Port {
-    std::atomic<std::uint64_t> mac{0};  ///< as an integer, first octet highest
+    std::atomic<std::uint64_t> mac{0};  ///< a MacWord
     std::atomic<std::uint16_t> mtu{1500};
   };
   std::array<Port, kMaxPorts> ports;
 
-  [[nodiscard]] BindingState state(BindingSlot slot) const noexcept;
+  [[nodiscard]] BindingState state(BindingSlot slot) const noexcept {
+    const std::uint32_t value = bindings[slot].state.load(std::memory_order_acquire);
+    return {static_cast<forwarding::Admission>(value >> 16), static_cast<std::uint16_t>(value)};
+  }
   /// Control: what a binding admits from now on. Closing it ends its epoch: its sessions are terminated.
   void admit(BindingSlot slot, forwarding::Admission admission) noexcept;
   void set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept;
+  [[nodiscard]] MacWord mac(PortIndex port) const noexcept {
+    return MacWord(ports[port].mac.load(std::memory_order_relaxed));
+  }
+  /// Whether a frame of so many bytes may leave by a port.
+  [[nodiscard]] bool fits(PortIndex port, std::uint16_t length) const noexcept {
+    return length <= kEthernetHeader + ports[port].mtu.load(std::memory_order_relaxed);
+  }
 };
 
 }  // namespace headgate::core

@@ -61,7 +61,7 @@ class Switch {
   [[nodiscard]] std::uint64_t resets() const noexcept { return resets_.get(); }
 
   /// What one worker saw of one binding. Grows only; the director takes differences.
-  struct Traffic {
+  struct alignas(32) Traffic {
     Counter packets;
     Counter octets;
     Counter refused;     ///< SYNs that the server answered with a reset
@@ -79,7 +79,7 @@ class Switch {
  private:
   struct Arrival {
     Parsed parsed;
-    std::uint64_t hash = 0;
+    std::uint64_t hash;  ///< of shape tcp
   };
   /// Both ways a session's packets take.
   struct Hops2 {
@@ -94,8 +94,16 @@ class Switch {
     std::uint16_t epoch = 0;
   };
 
-  void decide(Frame& frame, const Arrival& arrival, Spares& spares, const Generation& generation,
-              Tick now) noexcept;
+  /// Packets of one burst that took the short way, for one addition at its end.
+  struct Steady {
+    std::uint32_t to_real = 0;
+    std::uint32_t to_client = 0;
+  };
+
+  [[nodiscard]] bool forward_steady(Frame& frame, const Parsed& parsed, Session& session,
+                                    const Generation& generation, Tick now, Steady& done) noexcept;
+  void decide(Frame& frame, const Arrival& arrival, Session* session, Spares& spares,
+              const Generation& generation, Tick now) noexcept;
   Fate without_session(Frame& frame, const Arrival& arrival, const Generation& generation, Tick now) noexcept;
   Fate open_session(Frame& frame, const Parsed& parsed, std::uint32_t service, const Generation& generation,
                     Tick now) noexcept;
@@ -110,7 +118,6 @@ class Switch {
   void note(const Frame& frame, const Parsed& parsed, Session& session, Side from, Tick now) noexcept;
   Fate end_terminated(Frame& frame, const Parsed& parsed, Session& session, Side from, Spares& spares,
                       const Generation& generation, Tick now) noexcept;
-  [[nodiscard]] bool fits(const Frame& frame, const Hops::Hop& hop) const noexcept;
   /// to_real, or why there is no way.
   Fate refresh_hops(Session& session, const Generation& generation, Tick now) noexcept;
   [[nodiscard]] Hops2 find_hops(Ipv4 real, Ipv4 client, const Generation& generation, Tick now) noexcept;

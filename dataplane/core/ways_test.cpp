@@ -80,7 +80,7 @@ TEST(Hops, ASlotIsFoundAgainAndResolvesWhole) {
   EXPECT_EQ(hops.use(index, {7}).port, 3);
   hops.resolve(3, ip("10.0.0.1"), kMac);
   EXPECT_TRUE(hops.use(index, {8}).resolved);
-  EXPECT_EQ(hops.use(index, {8}).mac, kMac);
+  EXPECT_EQ(hops.use(index, {8}).mac, MacWord(kMac));
   hops.forget(3, ip("10.0.0.1"));
   EXPECT_FALSE(hops.use(index, {9}).resolved);
   EXPECT_EQ(hops.use(index, {9}).port, 3);

@@ -38,10 +38,6 @@ core::Frame frame_of(rte_mbuf* packet) noexcept {
           .port = static_cast<core::PortIndex>(packet->port)};
 }
 
-void write_mac(std::uint8_t* at, std::uint64_t mac) noexcept {
-  for (int i = 0; i < 6; ++i) at[i] = static_cast<std::uint8_t>(mac >> (40 - 8 * i));
-}
-
 }  // namespace
 
 Worker::Worker(unsigned number, const Workplace& workplace, SessionMemory memory,
@@ -253,9 +249,7 @@ void Worker::release_held(const Plan& plan) noexcept {
   core::Hops& hops = workplace_.shared.hops;
   const auto send = [&](rte_mbuf* packet, core::HopIndex index) {
     const core::Hops::Hop hop = hops.use(index, now_);
-    auto* bytes = rte_pktmbuf_mtod(packet, std::uint8_t*);
-    std::copy(hop.mac.octets.begin(), hop.mac.octets.end(), bytes);
-    write_mac(bytes + 6, workplace_.shared.ports[hop.port].mac.load(std::memory_order_relaxed));
+    core::write_ethernet(rte_pktmbuf_mtod(packet, std::uint8_t*), hop.mac, workplace_.shared.mac(hop.port));
     transmit(plan, hop.port, packet);
   };
   held_.release(
