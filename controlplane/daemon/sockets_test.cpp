@@ -279,11 +279,12 @@ int connect_to(const std::string& path) {
   return client;
 }
 
-/// Speaks forwarding.proto from a thread: answers Hello and everything else with ok, and drops the connection
-/// after `most` orders.
+/// Speaks forwarding.proto from a thread: answers Hello and everything else with ok, and after `most` orders
+/// drops the connection, or says nothing any more.
 class FakeDataplane {
  public:
-  FakeDataplane(const std::string& path, int most) : most_(most) {
+  enum class Then { drops, hangs };
+  FakeDataplane(const std::string& path, int most, Then then = Then::drops) : most_(most), then_(then) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -314,7 +315,10 @@ class FakeDataplane {
       reader.append({bytes, static_cast<std::size_t>(length)});
       for (auto body = reader.next(); body && *body; body = reader.next()) {
         forwarding::Order order;
-        if (!order.ParseFromString(**body) || ++orders > most_) return;
+        const bool good = order.ParseFromString(**body);
+        const bool over = ++orders > most_;
+        if (over && then_ == Then::hangs) continue;
+        if (!good || over) return;
         forwarding::Report report;
         report.set_id(order.id());
         if (order.has_hello()) report.mutable_hand_back()->set_generation(7);
@@ -325,9 +329,33 @@ class FakeDataplane {
   }
 
   int most_;
+  Then then_;
   int listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
   std::thread thread_;
 };
+
+TEST(Link, ADataplaneThatHangsIsLost) {
+  const std::string directory = fresh_directory();
+  asio::io_context context(1);
+  FakeDataplane hanging(directory + "/dataplane.sock", 1, FakeDataplane::Then::hangs);
+  int lost = 0;
+  const auto link = link::make_link(context, directory + "/dataplane.sock",
+                                    {.on_connected = [](const forwarding::HandBack&) {},
+                                     .on_lost = [&] { ++lost; },
+                                     .on_absent = [] {},
+                                     .on_report = [](const forwarding::Report&) {}},
+                                    50ms);
+  link->start();
+  ASSERT_TRUE(run_until(context, [&] { return link->connected(); }));
+  std::string error;
+  link->send({}, [&](const forwarding::Report& report) { error = report.error(); });
+  EXPECT_TRUE(run_until(context, [&] { return lost == 1; }));
+  EXPECT_EQ(error, "the dataplane is not there");
+  link->stop();
+  context.restart();
+  context.poll();
+  std::filesystem::remove_all(directory);
+}
 
 TEST(Link, ConnectsAgainWhenTheDataplaneIsLostAndTellsWhoWaits) {
   const std::string directory = fresh_directory();

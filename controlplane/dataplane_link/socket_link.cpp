@@ -25,14 +25,17 @@ namespace {
 namespace asio = boost::asio;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kRetry{100};
+constexpr std::chrono::milliseconds kStalled{500};
 constexpr std::size_t kMostWaiting = std::size_t{128} << 20;  // bytes that a stuck dataplane may leave unread
 
 class Link final : public SocketLink, public std::enable_shared_from_this<Link> {
  public:
-  Link(asio::io_context& context, std::string path, Events events)
+  Link(asio::io_context& context, std::string path, Events events, std::chrono::milliseconds patience)
       : context_(context),
         socket_(context),
         retry_(context),
+        answer_(context),
+        patience_(patience),
         path_(std::move(path)),
         events_(std::move(events)) {}
 
@@ -41,6 +44,7 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
   void stop() override {
     stopped_ = true;
     retry_.cancel();
+    answer_.cancel();
     drop();
   }
 
@@ -89,7 +93,19 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
     });
   }
 
+  /// From now on the dataplane has `patience_` to say something, as long as anything is expected of it.
+  void await_answer() {
+    answer_.expires_after(patience_);
+    answer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
+      if (stopped || self->waiting_.empty()) return;
+      // Late, because this process was stopped itself: the answer may lie unread.
+      if (std::chrono::steady_clock::now() - self->answer_.expiry() > kStalled) return self->await_answer();
+      self->drop();
+    });
+  }
+
   void post(forwarding::Order order, OnReport on_report) {
+    if (waiting_.empty()) await_answer();
     order.set_id(++last_id_);
     waiting_[last_id_] = std::move(on_report);
     std::string bytes = frame(order);
@@ -140,6 +156,7 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
   }
 
   void deliver(const forwarding::Report& report) {
+    await_answer();
     if (report.id() == 0) return events_.on_report(report);
     const auto found = waiting_.find(report.id());
     if (found == waiting_.end()) return;
@@ -156,6 +173,7 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
 
   void lose() {
     drop();
+    answer_.cancel();
     queue_.clear();
     queued_ = 0;
     const bool was_connected = std::exchange(connected_, false);
@@ -167,6 +185,8 @@ class Link final : public SocketLink, public std::enable_shared_from_this<Link> 
   asio::io_context& context_;
   asio::local::stream_protocol::socket socket_;
   asio::steady_timer retry_;
+  asio::steady_timer answer_;
+  std::chrono::milliseconds patience_;
   std::string path_;
   Events events_;
   bool connected_ = false;
@@ -195,8 +215,10 @@ class Holder final : public SocketLink {
 
 }  // namespace
 
-std::unique_ptr<SocketLink> make_link(asio::io_context& context, std::string path, Events events) {
-  return std::make_unique<Holder>(std::make_shared<Link>(context, std::move(path), std::move(events)));
+std::unique_ptr<SocketLink> make_link(asio::io_context& context, std::string path, Events events,
+                                      std::chrono::milliseconds patience) {
+  return std::make_unique<Holder>(
+      std::make_shared<Link>(context, std::move(path), std::move(events), patience));
 }
 
 }  // namespace headgate::link

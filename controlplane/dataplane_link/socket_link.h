@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -19,7 +20,9 @@ class SocketLink : public Dataplane {
   virtual void stop() = 0;
 };
 
-[[nodiscard]] std::unique_ptr<SocketLink> make_link(boost::asio::io_context& context, std::string path,
-                                                    Events events);
+/// A dataplane that leaves an order unanswered for `patience` counts as lost: what waits for it is told so.
+[[nodiscard]] std::unique_ptr<SocketLink> make_link(
+    boost::asio::io_context& context, std::string path, Events events,
+    std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 }  // namespace headgate::link
