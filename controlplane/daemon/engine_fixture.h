@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "controlplane/config/sample.h"
+#include "controlplane/daemon/engine.h"
+
+// Test support: an engine whose time, servers, dataplane and kernel are a test's own.
+namespace headgate::daemon {
+
+using std::chrono::milliseconds;
+using testing::IsEmpty;
+
+/// Time that moves only when told to.
+class FakeTime final : public Clock, public Timers {
+ public:
+  [[nodiscard]] std::uint64_t unix_ms() const override { return 1'000'000 + now_; }
+  [[nodiscard]] milliseconds now() const override { return milliseconds(now_); }
+  TimerId after(milliseconds delay, std::function<void()> action) override {
+    actions_[{now_ + static_cast<std::uint64_t>(delay.count()), ++last_}] = std::move(action);
+    return last_;
+  }
+  void cancel(TimerId timer) override {
+    std::erase_if(actions_, [timer](const auto& entry) { return entry.first.second == timer; });
+  }
+  /// The process does not run for so long: what falls due meanwhile runs late, all together.
+  void stall(milliseconds span) {
+    now_ += static_cast<std::uint64_t>(span.count());
+    pass(milliseconds(0));
+  }
+  void pass(milliseconds span) {
+    const std::uint64_t end = now_ + static_cast<std::uint64_t>(span.count());
+    while (!actions_.empty() && actions_.begin()->first.first <= end) {
+      auto next = actions_.extract(actions_.begin());
+      now_ = std::max(now_, next.key().first);
+      next.mapped()();
+    }
+    now_ = end;
+  }
+
+ private:
+  std::uint64_t now_ = 0;
+  TimerId last_ = 0;
+  std::map<std::pair<std::uint64_t, TimerId>, std::function<void()>> actions_;
+};
+
+/// Servers that answer at once, or never.
+class FakeProber final : public probe::Prober {
+ public:
+  explicit FakeProber(FakeTime& time) : time_(time) {}
+
+  void start(probe::TargetId target, const probe::Probe& probe, OnResult on_result) override {
+    cancel(target);
+    ++probes;
+    const bool up = !down.contains({probe.address.value, probe.port});
+    if (silent.contains({probe.address.value, probe.port})) return;
+    timers_[target] = time_.after(milliseconds(1), [on_result, up] {
+      on_result({up, true, up ? "answered in 1 ms" : "refused", milliseconds(1)});
+    });
+  }
+  void cancel(probe::TargetId target) override {
+    time_.cancel(timers_[target]);
+    timers_.erase(target);
+  }
+
+  std::set<std::pair<std::uint32_t, L4Port>> down;
+  std::set<std::pair<std::uint32_t, L4Port>> silent;
+  int probes = 0;
+
+ private:
+  FakeTime& time_;
+  std::map<probe::TargetId, TimerId> timers_;
+};
+
+/// Remembers what it was told, as the real one does, and outlives engines.
+class FakeDataplane final : public link::Dataplane {
+ public:
+  [[nodiscard]] bool connected() const override { return there; }
+  void send(forwarding::Order order, OnReport on_report) override {
+    forwarding::Report report;
+    if (!there)
+      report.set_error("the dataplane is not there");
+    else
+      obey(order, report);
+    on_report(report);
+  }
+  [[nodiscard]] forwarding::HandBack hand_back() const {
+    forwarding::HandBack result;
+    result.set_generation(generation.number());
+    for (const auto& [key, state] : states) *result.mutable_states()->add_target() = state;
+    for (const auto& [real, operation] : operations) *result.mutable_states()->add_operation() = operation;
+    return result;
+  }
+  [[nodiscard]] forwarding::Admission admission(std::uint32_t real, L4Port port) const {
+    return states.at({real, port, Protocol::tcp, "tcp"}).admission();
+  }
+
+  bool there = true;
+  std::string refusal;
+  forwarding::Generation generation;
+  std::map<TargetKey, forwarding::TargetState> states;
+  std::map<std::uint32_t, forwarding::RealOperation> operations;
+  std::vector<std::string> changes;  ///< of admission, as they arrive: "1:8080 CLOSED"
+  forwarding::Stats stats;
+
+ private:
+  void obey(const forwarding::Order& order, forwarding::Report& report) {
+    if (order.has_stats()) *report.mutable_stats() = stats;
+    if (order.has_states()) learn(order.states());
+    if (!order.has_publish()) return;
+    report.set_error(refusal);
+    if (!refusal.empty()) return;
+    for (const forwarding::Service& service : order.publish().service())
+      for (const forwarding::Member& member : service.member())
+        EXPECT_TRUE(states.contains(config::from_message(member.target())))
+            << "published before its state was told";
+    generation = order.publish();
+  }
+  void learn(const forwarding::States& news) {
+    auto old = states;
+    if (news.whole()) states.clear();
+    for (const forwarding::TargetState& state : news.target()) {
+      const TargetKey key = config::from_message(state.target());
+      if (!old.contains(key) || old.at(key).admission() != state.admission())
+        changes.push_back(fmt(key) + " " + forwarding::Admission_Name(state.admission()));
+      states[key] = state;
+    }
+    for (const forwarding::RealOperation& operation : news.operation())
+      operations[operation.real()] = operation;
+  }
+  static std::string fmt(const TargetKey& key) {
+    return std::to_string(key.real) + ":" + std::to_string(key.port);
+  }
+};
+
+class FakeKernel final : public kernel::Kernel {
+ public:
+  std::vector<std::string> prepare(const kernel::Plan&, const kernel::DeviceNames&) override { return {}; }
+  std::vector<std::string> apply(const kernel::Plan& next, const kernel::DeviceNames&) override {
+    plan = next;
+    return {};
+  }
+  void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t port) override {
+    announced.push_back(port);
+  }
+  [[nodiscard]] std::map<Ipv4, Mac> neighbours() override { return {}; }
+  [[nodiscard]] Mac mac_of(const std::string&) override { return {}; }
+
+  kernel::Plan plan;
+  std::vector<std::uint32_t> announced;
+};
+
+constexpr std::uint32_t kServer1 = 0x0a0a020b;
+constexpr std::uint32_t kServer2 = 0x0a0a020c;
+
+class EngineTest : public testing::Test {
+ protected:
+  EngineTest() { std::filesystem::create_directories(directory_ + "/candidates"); }
+  ~EngineTest() override {
+    engine_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  static std::string fresh_directory() {
+    char name[] = "/tmp/headgate-engine-XXXXXX";
+    return mkdtemp(name);
+  }
+
+  /// Starts headgated, or starts it again after a kill: nothing of the old one is told to anybody.
+  void start() {
+    engine_.reset();
+    time_ = std::make_unique<FakeTime>();
+    auto prober = std::make_unique<FakeProber>(*time_);
+    if (prober_) {
+      prober->down = prober_->down;
+      prober->silent = prober_->silent;
+    }
+    prober_ = std::move(prober);
+    lines_.clear();
+    dataplane_.changes.clear();
+    engine_ =
+        std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, boot_,
+                                 [this](const telemetry::Line& line) { lines_.push_back(line.text); });
+    engine_->start();
+    if (dataplane_.there)
+      engine_->dataplane_connected(dataplane_.hand_back());
+    else
+      engine_->dataplane_absent();
+  }
+
+  Engine::Outcome apply(const config::Config& config, bool confirmed = true) {
+    Engine::Outcome outcome;
+    engine_->apply(config, confirmed, [&](const Engine::Outcome& result) { outcome = result; });
+    return outcome;
+  }
+
+  void start_lab() {
+    start();
+    EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+    time_->pass(milliseconds(3000));
+    dataplane_.changes.clear();
+    lines_.clear();
+  }
+
+  std::string directory_ = fresh_directory();
+  std::string boot_ = "boot";
+  std::unique_ptr<FakeTime> time_;
+  std::unique_ptr<FakeProber> prober_;
+  FakeDataplane dataplane_;
+  FakeKernel kernel_;
+  std::vector<std::string> lines_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace headgate::daemon
