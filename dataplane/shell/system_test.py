@@ -8,6 +8,7 @@ a generation that can't be stored; neighbours that go stale, fail and return; a 
 interface, socket or folder. Needs root.
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -220,12 +221,19 @@ class DataplaneTest(unittest.TestCase):
         client = within(CLIENT, lambda: socket.create_connection(("10.77.1.100", 80), timeout=5))
         self.addCleanup(client.close)
         server, _ = listener.accept()
-        self.addCleanup(server.close)
 
         def echo():
-            while data := server.recv(1 << 16):
-                server.sendall(data)
-        threading.Thread(target=echo, daemon=True).start()
+            with server, contextlib.suppress(OSError):
+                while data := server.recv(1 << 16):
+                    server.sendall(data)
+
+        def hang_up():  # wakes the thread, which closes
+            with contextlib.suppress(OSError):
+                server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+        thread = threading.Thread(target=echo, daemon=True)
+        thread.start()
+        self.addCleanup(hang_up)
         return client
 
     def say(self, session, word=b"x"):
