@@ -13,6 +13,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -25,8 +26,15 @@ namespace {
 
 std::uint8_t flags_of(const std::string& letters) {
   std::uint8_t flags = 0;
-  for (const char letter : letters)
-    flags = static_cast<std::uint8_t>(flags | 1u << std::string("FSRPAU").find(letter));
+  static constexpr std::string_view kLetters = "FSRPAU";
+  for (const char letter : letters) {
+    const std::size_t bit = kLetters.find(letter);
+    if (bit == std::string_view::npos) {
+      ADD_FAILURE() << "unknown flag " << letter;
+    } else {
+      flags = static_cast<std::uint8_t>(flags | 1u << bit);
+    }
+  }
   return flags;
 }
 
