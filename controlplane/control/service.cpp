@@ -3,6 +3,8 @@
 
 #include <sys/random.h>
 
+#include <ctime>
+
 #include <fmt/format.h>
 
 #include "controlplane/control/status.h"
@@ -64,6 +66,15 @@ Reply reply_of(const daemon::Engine::Outcome& outcome) {
   for (const std::string& error : outcome.errors) reply.add_error(error);
   if (outcome.errors.empty()) *reply.mutable_applied() = outcome.applied;
   return reply;
+}
+
+/// " (3 times since 02:01:46)", local time: the line itself carries the time of the last.
+std::string repetitions(const telemetry::Line& line) {
+  const auto seconds = static_cast<std::time_t>(line.first_unix_ms / 1000);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format(" ({} times since {:02}:{:02}:{:02})", line.times, local.tm_hour, local.tm_min,
+                     local.tm_sec);
 }
 
 }  // namespace
@@ -242,7 +253,7 @@ Reply Service::get_log(const GetLog& get) const {
     LogLine& to = *reply.mutable_log()->add_line();
     to.set_unix_ms(line.unix_ms);
     to.set_severity(static_cast<std::uint32_t>(line.severity));
-    to.set_text(line.times == 1 ? line.text : fmt::format("{} ({} times)", line.text, line.times));
+    to.set_text(line.times == 1 ? line.text : line.text + repetitions(line));
   }
   return reply;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controlplane/daemon/monitor.h"
@@ -16,12 +17,18 @@ namespace headgate::daemon {
 struct Picture {
   std::map<TargetKey, health::Health> services;
   std::map<std::uint32_t, health::ServerHealth> servers;
-  std::map<std::uint32_t, bool> virts;  ///< whether any service can be served; absent while that is not known
+  /// Whether any member takes new sessions, by virtual server and by its service; absent while not known.
+  std::map<std::uint32_t, bool> virts;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> virt_services;
   std::map<std::uint32_t, Ipv4> rips;
   std::map<std::uint32_t, Ipv4> vips;
 };
 
-[[nodiscard]] Picture picture_of(const forwarding::Generation& generation, const Targets& targets);
+[[nodiscard]] Picture picture_of(const forwarding::Generation& generation, const Monitor& monitor);
+
+/// `now` as far as it is known, and what `before` knew of the rest: a server with a target that is not proven
+/// yet has not changed.
+[[nodiscard]] Picture carried_over(const Picture& before, Picture now);
 
 /// The state of one real server over all of its targets.
 [[nodiscard]] health::ServerState server_state_of(const Targets& targets, std::uint32_t real);
@@ -33,7 +40,8 @@ struct Announcement {
 };
 
 /// One line for each change from `before` to `now`, servers before their services. What was not known before
-/// is told when it is up, and when it has failed. Pure.
+/// is told when it is up, and when it has failed; a new check of a service that is known already is not news.
+/// Pure.
 [[nodiscard]] std::vector<Announcement> announcements(const Picture& before, const Picture& now);
 
 }  // namespace headgate::daemon

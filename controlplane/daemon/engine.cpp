@@ -70,7 +70,7 @@ void Engine::start() {
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
   booted_ = !loaded.states;
   if (loaded.states) monitor_.adopt(*loaded.states);
-  picture_ = picture_of(compiled_.generation, monitor_.targets());
+  picture_ = picture_of(compiled_.generation, monitor_);
   reconcile_kernel();
   note(Severity::notice, "system: headgated started");
   seams_.timers.after(kPatience, [this] { begin_probing(); });
@@ -89,7 +89,7 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
     monitor_.adopt(known);
-    picture_ = picture_of(compiled_.generation, monitor_.targets());  // what was known already is no news
+    picture_ = picture_of(compiled_.generation, monitor_);  // what was known already is no news
   }
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
@@ -152,7 +152,7 @@ void Engine::on_verdict(const TargetKey& key) {
 }
 
 void Engine::announce() {
-  Picture now = picture_of(compiled_.generation, monitor_.targets());
+  Picture now = carried_over(picture_, picture_of(compiled_.generation, monitor_));
   for (Announcement& line : announcements(picture_, now)) note(line.severity, std::move(line.text));
   picture_ = std::move(now);
 }
@@ -294,14 +294,16 @@ Status Engine::save(config::Store::Rotation rotation) {
 }
 
 Status Engine::set_operation(std::uint32_t real, forwarding::Operation operation) {
-  if (config::find_real(running(), real) == nullptr)
-    return Error{fmt::format("real server {} does not exist", real)};
+  const config::Real* found = config::find_real(running(), real);
+  if (found == nullptr) return Error{fmt::format("real server {} does not exist", real)};
   monitor_.set_operation(real, operation);
   send_states(monitor_.states_of_real(real));
   keep_states();  // at once: no probe would find it out
   constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
                                     "disabled, persistent sessions are still admitted"};
-  note(Severity::notice, fmt::format("slb: real server {} operationally {}", real, kWords[operation]));
+  note(Severity::notice,
+       fmt::format("slb: real server {}, IP {} operationally {}", real, found->rip(), kWords[operation]));
+  announce();
   return headgate::Done{};
 }
 

@@ -12,6 +12,7 @@ void EventLog::add(std::uint64_t unix_ms, Severity severity, std::string text) {
   if (same != lines_.rend()) {
     Line repeated = *same;
     lines_.erase(std::next(same).base());
+    if (repeated.times == 1) repeated.first_unix_ms = repeated.unix_ms;
     repeated.unix_ms = unix_ms;
     ++repeated.times;
     lines_.push_back(std::move(repeated));

@@ -18,6 +18,7 @@ struct Line {
   Severity severity = Severity::info;
   std::string text;  ///< with its tag: "slb: real server 10.0.0.11 operational"
   std::uint64_t times = 1;
+  std::uint64_t first_unix_ms = 0;  ///< of the first of several times
 
   bool operator==(const Line&) const = default;
 };

@@ -28,8 +28,8 @@ TEST(EventLog, CountsRepetitionsAndPassesOnOnlyTheFirst) {
     log.add(1001, Severity::notice, "slb: up");
   }
   EXPECT_EQ(heard, 2);
-  EXPECT_EQ(log.last(10), (std::vector<Line>{{1000, Severity::alert, "slb: down", 1000},
-                                             {1001, Severity::notice, "slb: up", 1000}}));
+  EXPECT_EQ(log.last(10), (std::vector<Line>{{1000, Severity::alert, "slb: down", 1000, 1000},
+                                             {1001, Severity::notice, "slb: up", 1000, 1001}}));
 }
 
 TEST(EventLog, TheSameChangeAMinuteLaterIsALineOfItsOwn) {

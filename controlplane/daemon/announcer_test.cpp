@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/daemon/announcer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headgate::daemon {
+namespace {
+
+using health::Health;
+using health::ServerHealth;
+using telemetry::Severity;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const TargetKey kHttp{.real = 1, .port = 8080, .protocol = Protocol::tcp, .check = "http /"};
+const TargetKey kPlain{.real = 1, .port = 8080, .protocol = Protocol::tcp, .check = "tcp"};
+
+Picture picture(ServerHealth server, Health http) {
+  Picture picture;
+  picture.servers[1] = server;
+  picture.services[kHttp] = http;
+  picture.rips[1] = {0x0a0a020b};
+  picture.vips[1] = {0x0a0a0164};
+  return picture;
+}
+
+TEST(Announcements, ANewCheckOfAKnownServiceIsNoNews) {
+  const Picture before = picture(ServerHealth::failed, Health::down);
+  Picture now = before;
+  now.servers[1] = ServerHealth::unknown;  // one of its targets is not proven yet
+  now.services[kPlain] = Health::unknown;
+  now = carried_over(before, now);
+  EXPECT_THAT(announcements(before, now), IsEmpty());
+  EXPECT_EQ(now.servers[1], ServerHealth::failed);
+
+  Picture proven = now;
+  proven.services[kPlain] = Health::down;
+  EXPECT_THAT(announcements(now, carried_over(now, proven)), IsEmpty());
+}
+
+TEST(Announcements, AVerdictOfTheNewCheckThatDiffersIsNews) {
+  const Picture before = picture(ServerHealth::up, Health::up);
+  Picture now = before;
+  now.services[kPlain] = Health::down;
+  EXPECT_THAT(announcements(before, now),
+              ElementsAre(Announcement{Severity::alert, "slb: cannot contact real service 10.10.2.11:8080"}));
+}
+
+TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {
+  Picture before = picture(ServerHealth::up, Health::up);
+  before.virts[1] = true;
+  before.virt_services = {{{1, 80}, true}, {{1, 21}, true}};
+  Picture now = before;
+  now.virt_services[{1, 80}] = false;
+  EXPECT_THAT(announcements(before, now),
+              ElementsAre(Announcement{Severity::alert,
+                                       "slb: No real servers are available for service http of Virtual "
+                                       "Server1:10.10.1.100"}));
+  EXPECT_THAT(announcements(now, before),
+              ElementsAre(Announcement{Severity::notice,
+                                       "slb: Real servers are available for service http of Virtual "
+                                       "Server1:10.10.1.100"}));
+}
+
+TEST(Announcements, AVirtualServerWithoutAnyServiceIsOneLine) {
+  Picture before = picture(ServerHealth::up, Health::up);
+  before.virts[1] = true;
+  before.virt_services = {{{1, 80}, true}, {{1, 21}, true}};
+  Picture now = before;
+  now.virts[1] = false;
+  now.virt_services = {{{1, 80}, false}, {{1, 21}, false}};
+  EXPECT_THAT(announcements(before, now),
+              ElementsAre(Announcement{Severity::alert,
+                                       "slb: No services are available for Virtual Server1:10.10.1.100"}));
+}
+
+}  // namespace
+}  // namespace headgate::daemon
