@@ -66,6 +66,8 @@ void Control::take_states(const forwarding::States& states) {
   director_.set_states(states);
   swap_plan();
   if (store_states_ns_ == 0) store_states_ns_ = monotonic_ns() + kStoreAfterNs;
+  if (states.operation_size() > 0)
+    store_states();  // at once: no probe would find out a drain that was forgotten
 }
 
 void Control::fill(forwarding::HandBack& hand_back) const {
