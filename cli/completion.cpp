@@ -111,6 +111,11 @@ std::string common_start(const std::vector<std::string>& texts) {
   return common;
 }
 
+std::string row(const Command& command) {
+  return fmt::format("     {:<8} - {}\n", command.word, command.help);
+}
+
+/// What may stand at the next argument; the command itself where none follows.
 std::string argument_help(const Command& command, std::size_t given) {
   if (const auto* entry = next_argument(command, given)) {
     const std::string what = command.menu != nullptr      ? command.menu->object
@@ -120,7 +125,75 @@ std::string argument_help(const Command& command, std::size_t given) {
   }
   if (given < command.arguments.size() && !command.arguments[given].words.empty())
     return fmt::format("     {} - {}\n", line::join(command.arguments[given].words, " or "), command.help);
-  return "     nothing more\n";
+  return row(command);
+}
+
+/// Whether something may follow the word and so many of its arguments.
+bool goes_on(const Command& command, std::size_t given) {
+  return next_argument(command, given) != nullptr || given < command.arguments.size();
+}
+
+/// What stands behind a completed text: "/" on the way into a menu, a blank before an argument.
+std::string_view after(const Unfinished& line, const std::string& text, config::Level level) {
+  const auto command = match(line.place.menu(), line.words.empty() ? text : line.words[0], level);
+  if (!command) return "";
+  if (goes_on(**command, line.words.size())) return " ";
+  return (*command)->menu != nullptr ? "/" : "";
+}
+
+std::string rows(const Place& place, std::string_view start, config::Level level) {
+  std::string shown;
+  for (const Command& command : place.menu().commands)
+    if (!command.alias && command.level <= level && command.word.starts_with(start)) shown += row(command);
+  return shown;
+}
+
+/// All arguments of a command, one a line, below its row.
+std::string all_arguments(const Command& command) {
+  std::string text;
+  const std::string indent(16, ' ');
+  for (std::size_t i = 0; const auto* entry = next_argument(command, i); ++i) {
+    const bool tuple = command.setting != nullptr && command.setting->entry->kind == config::TUPLE;
+    const std::string label = command.menu != nullptr      ? command.menu->object + " number"
+                              : command.setting == nullptr ? command.arguments[i].label
+                              : tuple                      ? entry->help
+                                                           : "value";
+    text += fmt::format("{}{}: {}{}\n", indent, label, schema::allowed(*entry),
+                        entry->trailing ? ", may be left out" : "");
+  }
+  for (const Argument& argument : command.arguments)
+    if (!argument.words.empty())
+      text += fmt::format("{}{}: {}\n", indent, argument.label, line::join(argument.words, " or "));
+  return text;
+}
+
+/// The words of a way to a command, whether "/" or blanks stand between.
+Result<std::vector<std::string>> words_of_way(std::string_view way) {
+  const auto line = line::split(way);
+  if (!line) return line.error();
+  std::vector<std::string> words;
+  for (const auto& step : line->steps)
+    for (const auto& token : step) words.push_back(token.text);
+  return words;
+}
+
+/// Follows the words from a menu; numbers of objects may be there or not.
+Result<std::string> explain_from(Place place, const std::vector<std::string>& words, config::Level level) {
+  const Command* last = nullptr;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (last != nullptr && last->menu == nullptr) break;  // values of a command
+    const auto command = match(place.menu(), words[i], level);
+    if (!command) return command.error();
+    last = *command;
+    if (last->menu == nullptr) continue;
+    const auto* key = last->menu->key;
+    const bool numbered =
+        key != nullptr && i + 1 < words.size() && schema::check(*key, words[i + 1], "").ok();
+    if (numbered) ++i;
+    place = entered(place, *last->menu, numbered ? words[i] : "");
+  }
+  if (last == nullptr) return rows(place, "", level);
+  return row(*last) + all_arguments(*last) + (last->menu != nullptr ? rows(place, "", level) : "");
 }
 
 }  // namespace
@@ -128,12 +201,15 @@ std::string argument_help(const Command& command, std::size_t given) {
 Completion complete(const Place& place, std::string_view text, config::Level level) {
   const auto line = read(place, text, level);
   if (!line) return {};
+  const auto texts = texts_at(*line, level);
   std::vector<std::string> fitting;
-  std::ranges::copy_if(texts_at(*line, level), std::back_inserter(fitting),
+  std::ranges::copy_if(texts, std::back_inserter(fitting),
                        [&](const std::string& t) { return t.starts_with(line->last); });
-  if (fitting.empty()) return {};
-  if (fitting.size() == 1) return {fitting[0].substr(line->last.size()) + " ", {}};
-  return {common_start(fitting).substr(line->last.size()), fitting};
+  if (fitting.size() == 1)
+    return {fitting[0].substr(line->last.size()) + std::string(after(*line, fitting[0], level)), {}};
+  if (!fitting.empty()) return {common_start(fitting).substr(line->last.size()), fitting};
+  const bool free = texts.empty() && !line->words.empty();
+  return {"", {}, free ? help(place, text, level) : ""};
 }
 
 std::string help(const Place& place, std::string_view text, config::Level level) {
@@ -143,14 +219,26 @@ std::string help(const Place& place, std::string_view text, config::Level level)
     const auto command = match(line->place.menu(), line->words[0], level);
     return command ? argument_help(**command, line->words.size() - 1) : "";
   }
-  std::string shown;
-  for (const auto* commands : {&line->place.menu().commands, &global_commands()}) {
-    for (const Command& command : *commands)
-      if (!command.alias && command.level <= level && command.word.starts_with(line->last))
-        shown += fmt::format("     {:<8} - {}\n", command.word, command.help);
-    if (!shown.empty()) return shown;
-  }
-  return shown;
+  if (line->last.empty())
+    return rows(line->place, "", level) + (line->place.stops.empty() ? globals_of_main(level) : "") +
+           "     \"help\" lists the global commands\n";
+  const std::string mine = rows(line->place, line->last, level);
+  if (!mine.empty()) return mine;
+  std::string global;
+  for (const Command& command : global_commands())
+    if (command.level <= level && command.word.starts_with(line->last)) global += row(command);
+  return global;
+}
+
+Result<std::string> explain(const Place& place, std::string_view way, config::Level level) {
+  const auto words = words_of_way(way);
+  if (!words) return words.error();
+  const auto start = way.find_first_not_of(" \t");
+  const bool absolute = start != std::string_view::npos && way[start] == '/';
+  auto here = explain_from(absolute ? Place{} : place, *words, level);
+  if (here || absolute) return here;
+  auto from_main = explain_from({}, *words, level);
+  return from_main ? std::move(from_main) : std::move(here);
 }
 
 }  // namespace headgate::cli

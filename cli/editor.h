@@ -13,7 +13,9 @@ namespace headgate::cli {
 /// The console of an administrator at a terminal: line editing with history, Tab and "?", and paging.
 ///
 /// Keys are those of the reference 1.3: ^P ^N and arrows for history, ^A ^E ^B ^F to move, ^D ^K ^U to
-/// delete, ^L.
+/// delete, ^L. ^C abandons a line, a question, or the rest of the output, never the session. "?" helps at
+/// once, but as the first character of a line it is typed like any other: "? apply". The process ignores
+/// SIGINT, and SIGHUP, which shows as the end of the input.
 class Editor : public Console {
  public:
   Editor();
@@ -21,7 +23,8 @@ class Editor : public Console {
   Editor(const Editor&) = delete;
   Editor& operator=(const Editor&) = delete;
 
-  /// One line, edited with completion and help in the shell's place; nothing at the end of input.
+  /// One line, edited with completion and help in the shell's place: empty after ^C, "exit" for ^D on an
+  /// empty line; nothing when the terminal is gone.
   std::optional<std::string> read_line(const Shell& shell);
 
   [[nodiscard]] bool interactive() const override { return true; }
@@ -31,7 +34,10 @@ class Editor : public Console {
   void set_page(unsigned lines) override { page_ = lines; }
 
  private:
+  enum class End { line, cancelled, end_key, lost };
   std::optional<std::string> read(const std::string& prompt);
+  unsigned char cancel();
+  unsigned char delete_or_end();
   bool turn_page();
   std::string before_cursor() const;
   unsigned char complete_line();
@@ -39,11 +45,14 @@ class Editor : public Console {
 
   static char* prompt_of(EditLine* line);
   static unsigned char on_tab(EditLine* line, int key);
+  static unsigned char on_cancel(EditLine* line, int key);
+  static unsigned char on_end(EditLine* line, int key);
   static unsigned char on_question(EditLine* line, int key);
 
   EditLine* line_ = nullptr;
   History* history_ = nullptr;
   const Shell* shell_ = nullptr;  ///< null while a question is asked
+  End end_ = End::line;           ///< how the last reading ended
   std::string prompt_;
   unsigned page_ = 24;
   unsigned printed_ = 0;  ///< lines since the last prompt

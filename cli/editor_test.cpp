@@ -47,6 +47,11 @@ class Terminal {
     ::waitpid(child_, &status, 0);
   }
 
+  void hang_up() {
+    ::close(terminal_);
+    terminal_ = -1;
+  }
+
   void type(std::string_view keys) {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
@@ -88,7 +93,7 @@ TEST(Editor, TabCompletesAndListsChoices) {
   terminal.until(">> Main# ");
   terminal.type("verbose 1\r");
   terminal.until(">> Main# ");
-  terminal.type("/c/sl/rea\t1\r");
+  terminal.type("/c/sl\trea\t1\r");
   EXPECT_FALSE(has(terminal.until(">> Real server 1 # "), "Error"));
   terminal.type("re\t");
   EXPECT_FALSE(has(terminal.until("retry  restr"), "<silence>"));
@@ -130,7 +135,7 @@ TEST(Editor, LongOutputStopsAtEachPage) {
   terminal.until(">> Main# ");
   terminal.type("lines 5\r");
   terminal.until(">> Main# ");
-  terminal.type("?\x15help\r");
+  terminal.type("help\r");
   terminal.until("Press q to quit, any other key to continue");
   terminal.type("x");
   terminal.until("Press q to quit, any other key to continue");
@@ -143,9 +148,59 @@ TEST(Editor, EndOfInputLeaves) {
   terminal.until(">> Main# ");
   // The kernel itself takes ^D as long as the editor does not read yet: an answer to Tab shows that it does.
   terminal.type("histo\t");
-  terminal.until("ry ");
+  terminal.until("ry");
   terminal.type("\x15\x04");
-  EXPECT_TRUE(has(terminal.until("no such text"), "^D<closed>"));
+  EXPECT_TRUE(has(terminal.until("no such text"), "<closed>"));
+}
+
+TEST(Editor, AQuestionMarkThatStartsALineWaitsForEnter) {
+  Terminal terminal;
+  terminal.until(">> Main# ");
+  terminal.type("? apply\r");
+  const std::string shown = terminal.until(">> Main# ");
+  EXPECT_TRUE(has(shown, "Apply pending config changes")) << shown;
+  EXPECT_FALSE(has(shown, "There are no pending changes")) << shown;
+}
+
+TEST(Editor, ControlCAbandonsLinesQuestionsAndPagesButNotTheSession) {
+  Terminal terminal;
+  terminal.until(">> Main# ");
+  terminal.type("lines 5\r");
+  terminal.until(">> Main# ");
+  // The answer to Tab shows that the editor reads.
+  terminal.type("pw\t\x03");
+  EXPECT_FALSE(has(terminal.until(">> Main# "), "/\r\n"));
+  terminal.type("help\r");
+  terminal.until("any other key to continue");
+  terminal.type("\x03");
+  EXPECT_FALSE(has(terminal.until(">> Main# "), "verbose"));
+  terminal.type("/c/slb/real\r");
+  terminal.until("(1-1023): ");
+  terminal.type("7\x03");
+  EXPECT_FALSE(has(terminal.until(">> Main# "), "Error"));
+}
+
+TEST(Editor, ControlDAsksWhenChangesArePending) {
+  Terminal terminal;
+  terminal.until(">> Main# ");
+  terminal.type("/c/slb/on\r");
+  terminal.until(">> Layer 4# ");
+  terminal.type("\x04");
+  terminal.until("leave and drop them [y/n]: ");
+  terminal.type("n\r");
+  terminal.until(">> Layer 4# ");
+  terminal.type("\x04");
+  terminal.until("leave and drop them [y/n]: ");
+  terminal.type("y\r");
+  EXPECT_TRUE(has(terminal.until("no such text"), "<closed>"));
+}
+
+TEST(Editor, ALostTerminalEndsTheSession) {
+  Terminal terminal;
+  terminal.until(">> Main# ");
+  terminal.type("/c/slb/on\r");
+  terminal.until(">> Layer 4# ");
+  terminal.hang_up();  // and its destructor waits for the end of the program
 }
 
 }  // namespace

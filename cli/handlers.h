@@ -13,6 +13,7 @@ Status do_save(Shell&, const Values&);
 Status do_revert(Shell&, const Values&);
 Status do_exit(Shell&, const Values&);
 Status do_help(Shell&, const Values&);
+Status do_question(Shell&, const Values&);
 Status do_print(Shell&, const Values&);
 Status do_up(Shell&, const Values&);
 Status do_pwd(Shell&, const Values&);

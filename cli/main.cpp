@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "cli/editor.h"
 #include "cli/reference.h"
@@ -30,7 +34,9 @@ constexpr const char* kUsage =
     "  --run-dir DIR  where headgated listens (default /run/headgate)\n"
     "  --reference    print the CLI reference, in Markdown\n"
     "\n"
-    "Exit status: 0 every line succeeded, 1 a line failed, 2 wrong usage or headgated does not answer.\n";
+    "Exit status: 0 every line succeeded, 1 a line failed or changes were left without apply, 2 wrong usage "
+    "or\n"
+    "headgated does not answer.\n";
 
 struct Options {
   std::string run_dir = "/run/headgate";
@@ -76,6 +82,7 @@ int interact(SocketClient& client) {
   Editor editor;
   Shell shell(client, editor, client.opened());
   shell.refresh_prompt();
+  greet(shell);
   while (!shell.leaving()) {
     const auto line = editor.read_line(shell);
     if (!line) break;
@@ -91,8 +98,10 @@ int script(SocketClient& client, std::istream& lines) {
 }
 
 int execute(const Options& options) {
+  errno = 0;
   std::ifstream file(options.file);
-  if (!options.file.empty() && !file) return refuse({"can't read " + options.file});
+  if (!options.file.empty() && (!file || file.peek() == std::ifstream::traits_type::eof()) && errno != 0)
+    return refuse({fmt::format("can't read {}: {}", options.file, std::strerror(errno))});
   const auto client = SocketClient::connect(options.run_dir);
   if (!client) return refuse(client.error());
   if (!options.file.empty()) return script(**client, file);

@@ -2,6 +2,7 @@
 #include "cli/menus.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "cli/handlers.h"
 
@@ -86,7 +87,7 @@ std::vector<Command> session_commands() {
        {},
        info_sessions_virt,
        {number_of("virt", "virtual server")}},
-      {"dump", "All sessions", user, {}, {}, info_sessions_dump},
+      {"dump", "All sessions; E: in use, without it: terminated", user, {}, {}, info_sessions_dump},
   };
 }
 
@@ -142,7 +143,7 @@ std::vector<Command> oper_slb_commands() {
   return {
       {"ena", "Give a real server new sessions again", level, {}, {}, oper_enable, {real}},
       {"dis",
-       "Give a real server no new sessions (n), or persistent ones only (p)",
+       "No new sessions for a real server (n), or persistent only (p)",
        level,
        {},
        {},
@@ -164,19 +165,22 @@ class Builder {
  public:
   std::deque<Menu> run() {
     Menu& main = add({"", "Main"});
-    Menu& info = below(main, {"info", "Information"}, "State of everything");
-    Menu& info_sys = below(info, {"sys", "System Information"}, "The switch itself");
-    info_sys.commands = {{"general", "Version, name, generation", config::USER, {}, {}, info_general},
-                         {"log", "Last log messages", config::USER, {}, {}, info_log}};
-    Menu& info_slb = below(info, {"slb", "Server Load Balancing Information"}, "Server load balancing");
-    Menu& sess = below(info_slb, {"sess", "Session Table Information"}, "Session table");
+    Menu& info = below(main, {"info", "Information"}, "Information Menu");
+    Menu& info_sys = below(info, {"sys", "System Information"}, "System Information Menu");
+    info_sys.commands = {
+        {"general", "Version, name, state of the configuration", config::USER, {}, {}, info_general},
+        {"log", "Last log messages", config::USER, {}, {}, info_log}};
+    Menu& info_slb =
+        below(info, {"slb", "Server Load Balancing Information"}, "Server Load Balancing Information Menu");
+    Menu& sess = below(info_slb, {"sess", "Session Table Information"}, "Session Table Information Menu");
     sess.commands = session_commands();
     append(info_slb, info_slb_commands());
     append(info, {{"link", "Links of the ports", config::USER, {}, {}, info_link}});
     add_stats(main);
     add_config(main);
-    Menu& oper = below(main, {"oper", "Operations"}, "Temporary operation", config::SLBOPER);
-    below(oper, {"slb", "Server Load Balancing Operations"}, "Server load balancing", config::SLBOPER)
+    Menu& oper = below(main, {"oper", "Operations"}, "Operations Command Menu", config::SLBOPER);
+    below(oper, {"slb", "Server Load Balancing Operations"}, "Server Load Balancing Operations Menu",
+          config::SLBOPER)
         .commands = oper_slb_commands();
     return std::move(menus_);
   }
@@ -193,14 +197,14 @@ class Builder {
     return made;
   }
   void add_stats(Menu& main) {
-    Menu& stats = below(main, {"stats", "Statistics"}, "Counters");
-    Menu& port = below(stats, {"port", "Port {}", nullptr, &key_of("port"), "port"}, "Counters of a port");
+    Menu& stats = below(main, {"stats", "Statistics"}, "Statistics Menu");
+    Menu& port = below(stats, {"port", "Port {}", nullptr, &key_of("port"), "port"}, "Port Statistics Menu");
     port.commands = {{"if", "Interface counters", config::USER, {}, {}, stats_port_if}};
-    below(stats, {"slb", "Server Load Balancing Statistics"}, "Server load balancing").commands =
-        stats_slb_commands();
+    below(stats, {"slb", "Server Load Balancing Statistics"}, "Server Load Balancing Statistics Menu")
+        .commands = stats_slb_commands();
   }
   void add_config(Menu& main) {
-    Menu& cfg = below(main, {"cfg", "Configuration"}, "Configuration", config::ADMIN);
+    Menu& cfg = below(main, {"cfg", "Configuration"}, "Configuration Menu", config::ADMIN);
     fill(cfg, schema::root());
     main.commands.back().level = lowest(cfg);
     append(cfg, {{"dump", "The running configuration, ready to be loaded", lowest(cfg), {}, {}, do_dump}});
@@ -218,13 +222,34 @@ class Builder {
   std::deque<Menu> menus_;
 };
 
+std::string help_of_off(const schema::Entry& entry) {
+  if (entry.label == "real server") return "Take this server out of service; ends its sessions at apply";
+  std::string help = entry.help;
+  help.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(help.front())));
+  const bool serves = entry.kind == config::POWER || entry.label == "virtual server";
+  return "Do not " + help + (serves ? "; ends its sessions at apply" : "");
+}
+
+/// "Real server Menu", "Layer 2 Menu: VLANs".
+std::string help_of_menu(const schema::Entry& entry) {
+  if (const auto colon = entry.help.find(':'); colon != std::string::npos)
+    return entry.help.substr(0, colon) + " Menu" + entry.help.substr(colon);
+  std::string title = entry.menu->title;
+  for (const std::string_view key : {" {parent}", " {}"})
+    if (const auto at = title.find(key); at != std::string::npos) title.erase(at, key.size());
+  while (title.ends_with(' ')) title.pop_back();
+  return title + " Menu";
+}
+
 std::string help_of(const schema::Command& command) {
   using schema::Verb;
   switch (command.verb) {
     case Verb::erase:
       return "Delete it";
     case Verb::off:
-      return "The opposite of " + command.entry->words().front();
+      return help_of_off(*command.entry);
+    case Verb::enter:
+      return help_of_menu(*command.entry);
     case Verb::add:
       return "Add a " + command.entry->help;
     case Verb::remove:
@@ -285,32 +310,14 @@ std::vector<Command> make_global_commands() {
   constexpr auto change = config::SLBADMIN;
   const Argument any_word{nullptr, "command", {}, true};
   return {
-      {"diff",
-       "Pending changes; diff flash: changes since the last save",
-       change,
-       {},
-       {},
-       do_diff,
-       {one_of({"flash"})}},
-      {"apply", "Put the pending changes into operation", change, {}, {}, do_apply},
-      {"save",
-       "Keep the running configuration over a restart; save n: without a backup",
-       change,
-       {},
-       {},
-       do_save,
-       {one_of({"n"})}},
-      {"revert",
-       "Drop the pending changes; revert apply: back to what was saved",
-       change,
-       {},
-       {},
-       do_revert,
-       {one_of({"apply"})}},
-      {"exit", "Leave", user, {}, {}, do_exit},
-      {"quit", "Leave", user, {}, {}, do_exit},
+      {"diff", "Show pending config changes", change, {}, {}, do_diff, {one_of({"flash"})}},
+      {"apply", "Apply pending config changes", change, {}, {}, do_apply},
+      {"save", "Save running config", change, {}, {}, do_save, {one_of({"n"})}},
+      {"revert", "Revert pending or applied changes", change, {}, {}, do_revert, {one_of({"apply"})}},
+      {"exit", "Exit", user, {}, {}, do_exit},
+      {"quit", "Exit", user, {}, {}, do_exit},
       {"help", "Global commands, or what a command does", user, {}, {}, do_help, {any_word}},
-      {"?", "The same", user, {}, {}, do_help, {any_word}},
+      {"?", "What this menu has, or what a command does", user, {}, {}, do_question, {any_word}},
       {"print", "Show this menu again", user, {}, {}, do_print},
       {".", "The same", user, {}, {}, do_print},
       {"up", "One menu up", user, {}, {}, do_up},

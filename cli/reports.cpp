@@ -7,6 +7,7 @@
 #include "cli/screens.h"
 #include "cli/shell.h"
 #include "cli/version.h"
+#include "model/config_text.h"
 #include "model/ip.h"
 #include "model/ports.h"
 
@@ -190,7 +191,10 @@ Status info_log(Shell& shell, const Values&) {
 Status info_general(Shell& shell, const Values&) {
   const auto running = fetch(shell, control::RUNNING);
   if (!running) return running.error();
-  const General facts{std::time(nullptr), kVersion, running->sys().name()};
+  const auto saved = fetch(shell, control::SAVED);
+  if (!saved) return saved.error();
+  const bool same = text::dump(*running) == text::dump(*saved);
+  const General facts{std::time(nullptr), kVersion, running->sys().name(), same};
   return show_status(shell, [&](const auto& reply) { return general(facts, reply); });
 }
 
@@ -259,7 +263,8 @@ Status oper_clear(Shell& shell, const Values& values) {
   if (!values.empty()) filter.set_real(number(values[1]));
   const auto reply = shell.call(request);
   if (!reply) return reply.error();
-  shell.print(fmt::format("{} sessions are cleared.\n", reply->cleared().sessions()));
+  const std::uint64_t cleared = reply->cleared().sessions();
+  shell.print(fmt::format("{} session{} cleared.\n", cleared, cleared == 1 ? " is" : "s are"));
   return Done{};
 }
 

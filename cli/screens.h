@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
 
 #include "model/control.pb.h"
 #include "model/result.h"
@@ -30,6 +31,7 @@ struct General {
   std::time_t now = 0;
   std::string version;
   std::string host_name;
+  bool saved = false;  ///< what runs is what a restart of the machine loads
 };
 [[nodiscard]] std::string general(const General& general, const control::StatusReply& status);
 
@@ -53,9 +55,9 @@ struct General {
 
 /// "enabled", "ON", "10.0.0.1", "5 minutes", or the values of a list.
 [[nodiscard]] std::string setting_text(const google::protobuf::Message& message, const schema::Entry& entry);
-/// The digest that `cur` prints of a menu and the menus below it.
+/// The digest that `cur` prints of a menu and the menus below it; `which` is "Current" or "Pending".
 [[nodiscard]] std::string settings(const google::protobuf::Message& message, const schema::Menu& menu,
-                                   const std::string& title);
+                                   const std::string& title, std::string_view which = "Current");
 /// The dump within its wrapper; only the line that says when it was taken differs between two of one
 /// configuration.
 [[nodiscard]] std::string dump_script(const config::Config& config, std::time_t now,

@@ -66,18 +66,20 @@ std::string setting_text(const Message& message, const Entry& entry) {
   return entry.unit.empty() ? text : text + " " + entry.unit;
 }
 
-std::string settings(const Message& message, const Menu& menu, const std::string& title) {
+std::string settings(const Message& message, const Menu& menu, const std::string& title,
+                     std::string_view which) {
   std::string text;
   const std::string own = own_settings(message, menu);
-  if (!own.empty()) text = fmt::format("Current {} settings:\n{}", title, own);
+  if (!own.empty()) text = fmt::format("{} {} settings:\n{}", which, title, own);
   const auto& reflect = *message.GetReflection();
   for (const Entry& entry : menu.entries) {
     if (entry.kind != config::MENU) continue;
-    if (!entry.keyed()) text += settings(*schema::find(message, entry, ""), *entry.menu, entry.menu->title);
+    if (!entry.keyed())
+      text += settings(*schema::find(message, entry, ""), *entry.menu, entry.menu->title, which);
     for (int i = 0; entry.keyed() && i < reflect.FieldSize(message, entry.field); ++i) {
       const Message& object = reflect.GetRepeatedMessage(message, entry.field, i);
       const std::string name = title_below(*entry.menu, object);
-      text += settings(object, *entry.menu, menu.key != nullptr ? title + " " + name : name);
+      text += settings(object, *entry.menu, menu.key != nullptr ? title + " " + name : name, which);
     }
   }
   return text;

@@ -40,10 +40,25 @@ std::string_view flag(bool on) {
   return on ? "ena" : "dis";
 }
 
+std::string date_text(std::uint64_t unix_ms) {
+  return fmt::format("{:%b %e %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(unix_ms / 1000)));
+}
+std::string since(std::uint64_t unix_ms) {
+  return unix_ms == 0 ? "" : " since " + date_text(unix_ms);
+}
+
 std::string target_line(const control::TargetStatus& target) {
-  return fmt::format("        {} {}, health {}, {} ms, {}{}\n", port_name_of(target.rport()),
-                     protocol_text(target.protocol()), target.check(), target.response_ms(),
-                     state_text(target.state()), target.reason().empty() ? "" : ", " + target.reason());
+  return fmt::format("        {} {}, health {}, {}{}{}\n", port_name_of(target.rport()),
+                     protocol_text(target.protocol()), target.check(), state_text(target.state()),
+                     since(target.since_unix_ms()), target.reason().empty() ? "" : ", " + target.reason());
+}
+
+/// Who disabled a server, and what that leaves it; a line below that of its state, which parsers know.
+std::string_view disabled_line(const control::RealStatus& real) {
+  if (real.operation() == forwarding::DRAIN) return "    disabled by the operator: no new sessions\n";
+  if (real.operation() == forwarding::DRAIN_PERSISTENT)
+    return "    disabled by the operator: persistent sessions only\n";
+  return real.state() == control::DISABLED ? "    disabled by the configuration\n" : "";
 }
 
 std::string real_lines(const control::RealStatus& real) {
@@ -51,6 +66,7 @@ std::string real_lines(const control::RealStatus& real) {
       fmt::format("{:>3}: {}, {}, vlan {}, port {}, health {}{}, {}\n", real.number(), real.rip(),
                   mac_text(real.mac()), real.vlan(), real.port(), real.health_layer(),
                   real.name().empty() ? "" : ", " + real.name(), state_text(real.state()));
+  text += disabled_line(real);
   if (real.target().empty()) return text;
   text += "    real ports:\n";
   for (const auto& target : real.target()) text += target_line(target);
@@ -97,11 +113,11 @@ Result<std::string> one_of(const Objects& objects, std::uint32_t number, std::st
 
 std::string session_line(const forwarding::Session& session) {
   constexpr std::uint32_t kMinute = 60;
-  return fmt::format("{},{:02}: {} {}, {} {} -> {} {} age {} v:{} E {}\n", session.worker() + 1,
-                     session.port(), Ipv4{session.client()}.text(), session.client_port(),
-                     Ipv4{session.vip()}.text(), port_name_of(session.vport()), Ipv4{session.rip()}.text(),
-                     port_name_of(session.rport()), (session.left_seconds() + kMinute - 1) / kMinute,
-                     session.virt(), session.state());
+  return fmt::format("{},{:02}: {} {}, {} {} -> {} {} age {} v:{}{}\n", session.worker() + 1, session.port(),
+                     Ipv4{session.client()}.text(), session.client_port(), Ipv4{session.vip()}.text(),
+                     port_name_of(session.vport()), Ipv4{session.rip()}.text(), port_name_of(session.rport()),
+                     (session.left_seconds() + kMinute - 1) / kMinute, session.virt(),
+                     session.state() == "terminated" ? "" : " E");
 }
 
 std::string_view severity_text(std::uint32_t severity) {
@@ -148,11 +164,11 @@ std::string session_list(const forwarding::Sessions& sessions) {
 }
 
 std::string log_lines(const control::LogReply& log) {
-  std::string text = fmt::format("Last {} log messages:\n", log.line_size());
-  for (const auto& line : log.line()) {
-    const std::tm local = fmt::localtime(static_cast<std::time_t>(line.unix_ms() / 1000));
-    text += fmt::format("{:%b %e %H:%M:%S} {:<7} {}\n", local, severity_text(line.severity()), line.text());
-  }
+  std::string text =
+      log.line_size() == 1 ? "Last log message:\n" : fmt::format("Last {} log messages:\n", log.line_size());
+  for (const auto& line : log.line())
+    text +=
+        fmt::format("{} {:<7} {}\n", date_text(line.unix_ms()), severity_text(line.severity()), line.text());
   return text;
 }
 
@@ -171,12 +187,14 @@ std::string link_state(const control::StatsReply& stats) {
 std::string general(const General& general, const control::StatusReply& status) {
   const std::tm local = fmt::localtime(general.now);
   std::string text = fmt::format("System Information at {:%H:%M:%S %a %b %e, %Y}\n\n", local);
-  text += fmt::format("System name:            {}\n", general.host_name);
+  text += "Headgate session switch\n";
+  text += fmt::format("System name:            {}\n", general.host_name.empty() ? "none" : general.host_name);
   text += fmt::format("Software version:       {}\n", general.version);
   text += fmt::format("Server load balancing:  {}\n", status.slb_on() ? "ON" : "OFF");
   text += fmt::format("Dataplane:              {}\n",
                       status.dataplane_connected() ? "connected" : "NOT CONNECTED");
-  text += fmt::format("Generation:             {}\n", status.generation());
+  text += fmt::format("Configuration:          generation {}, {}\n", status.generation(),
+                      general.saved ? "saved" : "not saved since the last changes");
   return text;
 }
 

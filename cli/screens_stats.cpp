@@ -133,9 +133,8 @@ std::string maint_stats(const control::StatsReply& reply) {
          row("Current sessions:", stats.current_sessions()) +
          row("  4 second average:", reply.average_4_seconds()) +
          row(" 64 second average:", reply.average_64_seconds()) +
-         row("Terminated sessions:", stats.terminated_sessions()) +
-         row("Resets built:", stats.resets_built()) + fate_rows(stats) +
-         row("All packets:", stats.packets_in());
+         row("Terminated sessions:", stats.terminated_sessions()) + fate_rows(stats) +
+         row("Resets built:", stats.resets_built()) + row("All packets:", stats.packets_in());
 }
 
 Result<std::string> port_stats(const control::StatsReply& stats, std::uint32_t number) {
@@ -162,7 +161,8 @@ std::string operation(const control::StatusReply& status, const control::StatsRe
     if (stats != nullptr) {
       const auto& reals = stats->stats().real();
       const auto found = std::ranges::find(reals, real.number(), &forwarding::RealStats::real);
-      text += fmt::format(", {} current sessions", found == reals.end() ? 0 : found->counts().current());
+      const std::uint64_t current = found == reals.end() ? 0 : found->counts().current();
+      text += fmt::format(", {} current session{}", current, current == 1 ? "" : "s");
     }
     text += "\n";
   }

@@ -22,7 +22,7 @@ control::StatusReply status() {
   return parsed<control::StatusReply>(R"(
     slb_on: true dataplane_connected: true generation: 4
     real { number: 1 rip: "10.10.2.11" mac: "02:00:00:00:02:11" vlan: 2 port: 2 health_layer: 4 state: UP
-      target { real: 1 rport: 8080 protocol: 6 check: "http" state: FAILED reason: "refused" response_ms: 0 }
+      target { real: 1 rport: 8080 protocol: 6 check: "http" state: FAILED since_unix_ms: 1196367876000 reason: "refused" response_ms: 0 }
       target { real: 1 rport: 21 protocol: 6 check: "tcp" state: UP reason: "answered in 2 ms" response_ms: 2 } }
     real { number: 12 name: "spare" rip: "10.10.2.12" health_layer: 3 state: DISABLED operation: DRAIN }
     virt { number: 1 vip: "10.10.1.100" mac: "02:00:00:00:01:05" vname: "web" state: UP
@@ -54,13 +54,15 @@ control::StatsReply stats() {
 }
 
 TEST(Screens, StateOfEverythingBalanced) {
+  ::setenv("TZ", "UTC", 1);
   EXPECT_EQ(slb_state(status()),
             "Real server state:\n"
             "  1: 10.10.2.11, 02:00:00:00:02:11, vlan 2, port 2, health 4, up\n"
             "    real ports:\n"
-            "        8080 tcp, health http, 0 ms, FAILED, refused\n"
-            "        ftp tcp, health tcp, 2 ms, up, answered in 2 ms\n"
+            "        8080 tcp, health http, FAILED since Nov 29 20:24:36, refused\n"
+            "        ftp tcp, health tcp, up, answered in 2 ms\n"
             " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n"
+            "    disabled by the operator: no new sessions\n"
             "\n"
             "Virtual server state:\n"
             "  1: IP4 10.10.1.100, 02:00:00:00:01:05, vname web\n"
@@ -89,7 +91,8 @@ TEST(Screens, StateSaysWhatIsOff) {
 
 TEST(Screens, OneObjectOrWhyNot) {
   EXPECT_EQ(*real_state(status(), 12),
-            " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n");
+            " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n"
+            "    disabled by the operator: no new sessions\n");
   EXPECT_EQ(real_state(status(), 2).error().message,
             "real server 2 does not exist in the running configuration");
   EXPECT_EQ(*group_state(status(), 1),
@@ -108,12 +111,24 @@ TEST(Screens, SessionsAreListedInTheCapturedForm) {
     session { worker: 0 port: 4 protocol: 6 client: 2886730350 client_port: 43926 vip: 3232261171 vport: 21
               rip: 3232286516 rport: 21 virt: 1 real: 2 idle_seconds: 1 left_seconds: 301 state: "open" }
     session { worker: 1 port: 1 client: 167772161 client_port: 1 vip: 167772162 vport: 80 rip: 167772163 rport: 8080
-              virt: 2 real: 1 left_seconds: 0 state: "closed" })");
+              virt: 2 real: 1 left_seconds: 0 state: "terminated" })");
   EXPECT_EQ(session_list(sessions),
-            "1,04: 172.16.2.110 43926, 192.168.100.51 ftp -> 192.168.199.52 ftp age 6 v:1 E open\n"
-            "2,01: 10.0.0.1 1, 10.0.0.2 http -> 10.0.0.3 8080 age 0 v:2 E closed\n"
+            "1,04: 172.16.2.110 43926, 192.168.100.51 ftp -> 192.168.199.52 ftp age 6 v:1 E\n"
+            "2,01: 10.0.0.1 1, 10.0.0.2 http -> 10.0.0.3 8080 age 0 v:2\n"
             "2 sessions\n");
   EXPECT_EQ(session_list({}), "0 sessions\n");
+}
+
+TEST(Screens, TheSwitchItself) {
+  ::setenv("TZ", "UTC", 1);
+  EXPECT_EQ(general({1196367876, "0.1.0", "", false}, status()),
+            "System Information at 20:24:36 Thu Nov 29, 2007\n\n"
+            "Headgate session switch\n"
+            "System name:            none\n"
+            "Software version:       0.1.0\n"
+            "Server load balancing:  ON\n"
+            "Dataplane:              connected\n"
+            "Configuration:          generation 4, not saved since the last changes\n");
 }
 
 TEST(Screens, LogLinesHaveDateSeverityAndText) {
@@ -136,7 +151,6 @@ TEST(Screens, MaintenanceCountersHideNoFate) {
                         "  4 second average:                    40\n"
                         " 64 second average:                    39\n"
                         "Terminated sessions:                    3\n"
-                        "Resets built:                           9\n"
                         "Allocation failures:                    0\n"
                         "Incorrect Vports:                       0\n"
                         "No available real server:               8\n"))
@@ -146,6 +160,7 @@ TEST(Screens, MaintenanceCountersHideNoFate) {
                       "Packets to clients:                   390\n"
                       "Packets for the kernel:                 0\n"
                       "new_fate:                               2\n"
+                      "Resets built:                           9\n"
                       "All packets:                         1000\n"))
       << shown;
 }

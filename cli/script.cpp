@@ -25,9 +25,9 @@ bool run_script(std::istream& lines, Shell& shell, const std::function<bool()>& 
     return false;
   }
   good = shell.finish() && good;
-  if (shell.pending())
-    shell.console().print("Note: the session ended with changes that were not applied; they are dropped.\n");
-  return good;
+  if (!shell.pending()) return good;
+  shell.console().print("Note: the session ended with changes that were not applied; they are dropped.\n");
+  return false;
 }
 
 }  // namespace headgate::cli

@@ -25,7 +25,8 @@ class ScriptConsole : public Console {
 };
 
 /// Executes lines up to the end or `exit`; a line that fails does not keep the next from being executed.
-/// `broken` is asked after a failure whether to go on makes no sense. Returns whether no line failed.
+/// `broken` is asked after a failure whether to go on makes no sense. Returns whether no line failed and no
+/// change was left without apply, which are dropped.
 bool run_script(std::istream& lines, Shell& shell, const std::function<bool()>& broken);
 
 }  // namespace headgate::cli

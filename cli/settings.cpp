@@ -27,15 +27,19 @@ Status print_current(Shell& shell, const Entry& entry) {
   if (!current) return current.error();
   const auto pending = value_in(shell, control::PENDING, entry);
   if (!pending) return pending.error();
-  shell.print(fmt::format("Current {}: {}\n", entry.label, *current));
-  if (*pending != *current) shell.print(fmt::format("Pending {}: {}\n", entry.label, *pending));
+  const std::string what = entry.kind == config::STATE ? "status" : entry.label;
+  shell.print(fmt::format("Current {}: {}\n", what, *current));
+  if (*pending != *current) shell.print(fmt::format("Pending {}: {}\n", what, *pending));
   return Done{};
 }
 
 Status print_new(Shell& shell, const Entry& entry) {
   const auto pending = value_in(shell, control::PENDING, entry);
   if (!pending) return pending.error();
-  shell.print(fmt::format("New pending {}: {}\n", entry.label, *pending));
+  // The two words of a state answer in the captured form.
+  const std::string label =
+      entry.kind == config::STATE ? "New status:    " : fmt::format("New pending {}:", entry.label);
+  shell.print(fmt::format("{} {}\n", label, *pending));
   return Done{};
 }
 
@@ -81,8 +85,10 @@ class Collector {
     const std::string allowed = schema::allowed(entry);
     const char* which = command_.verb == Verb::set ? "new " : "";
     const auto answer = shell_.console().ask(fmt::format("Enter {}{} [{}]: ", which, entry.label, allowed));
-    if (!answer) return Error{fmt::format("{} needs a value, allowed is {}", what, allowed)};
-    kept_ = answer->empty();
+    if (!answer && !shell_.console().interactive())
+      return Error{fmt::format("{} needs a value, allowed is {}", what, allowed)};
+    if (!answer) shell_.abandon();
+    kept_ = !answer || answer->empty();
     if (kept_) return std::string();
     // The answer is taken as it is: blanks and slashes need no quotes here.
     return schema::check(entry, line::Token{*answer}, what);

@@ -63,12 +63,36 @@ bool Shell::execute(std::string_view text) {
   }
   history_.push_back(*recalled);
   if (history_.size() > kHistory) history_.pop_front();
-  const auto line = line::split(*recalled);
   show_menu_ = false;
+  if (const auto told = explained(*recalled)) return *told;
+  before_ = place_;
+  abandoned_ = false;
+  const auto line = line::split(*recalled);
   const Status done = line ? run(*line) : Status(line.error());
   if (!done) fail(done.error());
+  show_menu_ = show_menu_ && done.ok() && !abandoned_;
+  // Somebody at the prompt types the line again from where it was. In a script the lines that follow were
+  // meant for the menu that could not be entered; they must not change another one's settings.
+  if ((!done && console_.interactive()) || abandoned_) place_ = before_;
   if (show_menu_ && console_.interactive() && verbosity_ == 2) print(listing(place_, level_));
   return done.ok() && !refused_;
+}
+
+/// A line of "?" or `help` and what to explain, which is never executed: "? apply", "help /cfg/slb/real
+/// 1/weight". Nothing when the line is another; else whether there was something to explain.
+std::optional<bool> Shell::explained(std::string_view text) {
+  const bool question = text.starts_with('?');
+  const std::size_t length = question ? 1 : text.find_first_of(" \t");
+  const std::string_view word = text.substr(0, length);
+  if (!question && word != "help" && word != "hel") return std::nullopt;
+  text.remove_prefix(std::min(word.size(), text.size()));
+  if (text.find_first_not_of(" \t") == std::string_view::npos) return std::nullopt;
+  const auto shown = explain(place_, text, level_);
+  if (shown)
+    print(*shown);
+  else
+    fail(shown.error());
+  return shown.ok();
 }
 
 /// "!!" and "!3" stand for earlier lines.
@@ -105,8 +129,10 @@ Status Shell::run(const line::Line& line) {
     place_ = {};
     show_menu_ = line.steps.empty();
   }
-  for (const auto& step : line.steps)
+  for (const auto& step : line.steps) {
+    if (abandoned_) break;
     if (auto done = this->step(step); !done) return done;
+  }
   return Done{};
 }
 
@@ -133,6 +159,7 @@ Status Shell::enter(const Command& command, const line::Step& step) {
     const Argument number{menu.key, menu.object + (menu.key->kind == config::SERVICE ? " port" : " number")};
     auto value = argument(number, step, 1);
     if (!value) return value.error();
+    if (abandoned_) return Done{};
     key = *value;
     // Later releases name the application after the port of a service.
     const bool named =
@@ -150,6 +177,7 @@ Status Shell::handle(const Command& command, const line::Step& step) {
     if (i + 1 >= step.size() && command.arguments[i].optional) break;
     auto value = argument(command.arguments[i], step, i + 1);
     if (!value) return value.error();
+    if (abandoned_) return Done{};
     values.push_back(std::move(*value));
   }
   if (step.size() > command.arguments.size() + 1)
@@ -157,13 +185,18 @@ Status Shell::handle(const Command& command, const line::Step& step) {
   return command.handler(*this, values);
 }
 
-/// The argument of a step, asked for when it is missing.
+/// The argument of a step, asked for when it is missing; an empty answer abandons the line.
 Result<std::string> Shell::argument(const Argument& argument, const line::Step& step, std::size_t index) {
   if (index < step.size()) return checked(argument, step[index]);
   const std::string allowed =
       argument.entry != nullptr ? schema::allowed(*argument.entry) : line::join(argument.words, " or ");
   const auto answer = console_.ask(fmt::format("Enter {} ({}): ", argument.label, allowed));
-  if (!answer) return Error{fmt::format("{} is missing, allowed is {}", argument.label, allowed)};
+  if (!answer && !console_.interactive())
+    return Error{fmt::format("{} is missing, allowed is {}", argument.label, allowed)};
+  if (!answer || answer->empty()) {
+    abandon();
+    return std::string();
+  }
   return checked(argument, {*answer});
 }
 
@@ -194,7 +227,10 @@ Status Shell::settle(bool absolute) {
   if (absolute) erased_ = false;
   if (!erased_) return Done{};
   if (auto done = flush(); !done) return done;
-  if (std::exchange(erased_, false)) place_.stops.pop_back();
+  if (std::exchange(erased_, false)) {
+    place_.stops.pop_back();
+    before_ = place_;  // what follows may fail, but the object is gone
+  }
   return Done{};
 }
 

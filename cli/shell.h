@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,8 @@ class Shell {
   /// Takes the name in the prompt from the running configuration (hprompt); without an answer it has none.
   void refresh_prompt();
   void leave() { leaving_ = true; }
+  /// Nothing was answered to a question of the line in hand: its other steps are not done, silently.
+  void abandon() { abandoned_ = true; }
   void move(Place place) { place_ = std::move(place); }
   void set_settled() { pending_ = false; }
   void set_verbosity(unsigned verbosity) { verbosity_ = verbosity; }
@@ -67,6 +70,7 @@ class Shell {
   Status enter(const Command& command, const line::Step& step);
   Status handle(const Command& command, const line::Step& step);
   Result<std::string> argument(const Argument& argument, const line::Step& step, std::size_t index);
+  std::optional<bool> explained(std::string_view text);
   Status settle(bool absolute);
   Status drop_refused(std::size_t taken, const Error& error);
   Result<std::string> recall(std::string_view text) const;
@@ -82,6 +86,7 @@ class Shell {
   Client& client_;
   Console& console_;
   Place place_;
+  Place before_;  ///< where the line in hand began
   std::string host_name_;
   config::Level level_;
   unsigned verbosity_ = 2;
@@ -92,9 +97,13 @@ class Shell {
   bool refused_ = false;  ///< a setting of an earlier line was refused while this line was executed
   std::deque<std::string> history_;  ///< the last kHistory lines, oldest first
   bool leaving_ = false;
+  bool abandoned_ = false;
   bool pending_ = false;
   bool show_menu_ = false;  ///< the line entered a menu last
 };
+
+/// What an interactive session starts with: the version and the Main menu.
+void greet(Shell& shell);
 
 /// Changes a setting of the current menu: checks its values, asks for what is missing, sends the edit.
 Status change_setting(Shell& shell, const schema::Command& command, const line::Step& step);

@@ -100,7 +100,7 @@ TEST(Script, AThousandSettingsTakeOneRequest) {
   FakeHeadgated headgated;
   std::string lines;
   for (int i = 1; i <= 1000; ++i) lines += fmt::format("/c/slb/real {}/ena\n", i);
-  EXPECT_TRUE(script(headgated, lines).good);
+  script(headgated, lines);
   EXPECT_EQ(headgated.requests.size(), 1u);
   EXPECT_EQ(headgated.pending.slb().real_size(), 1000);
 }
@@ -125,19 +125,21 @@ TEST(Script, AppliesWithoutAskingAndTellsOfResets) {
   FakeHeadgated headgated;
   headgated.would_end = 3;
   EXPECT_EQ(script(headgated, "/c/slb/on\napply").shown,
-            "3 sessions will be reset.\nApply complete; don't forget to \"save\" updated configuration.\n");
+            "3 sessions ended.\nApply complete; don't forget to \"save\" updated configuration.\n");
   EXPECT_TRUE(headgated.running.slb().enabled());
 }
 
-TEST(Script, UnappliedChangesAtTheEndAreMentioned) {
+TEST(Script, UnappliedChangesAtTheEndAreAFailure) {
   FakeHeadgated headgated;
-  EXPECT_EQ(script(headgated, "/c/slb/on\n").shown,
-            "Note: the session ended with changes that were not applied; they are dropped.\n");
+  const auto played = script(headgated, "/c/slb/on\n");
+  EXPECT_EQ(played.shown, "Note: the session ended with changes that were not applied; they are dropped.\n");
+  EXPECT_FALSE(played.good);
+  EXPECT_TRUE(script(headgated, "/c/slb/real 1/ena\nrevert\n").good);
 }
 
 TEST(Script, ExitEndsItAtAnyDepthAndNothingIsAsked) {
   FakeHeadgated headgated;
-  const auto played = script(headgated, "/c/slb/real 1/ena\nexit\nnonsense\n");
+  const auto played = script(headgated, "/c/slb/real 1/ena/apply\nexit\nnonsense\n");
   EXPECT_TRUE(played.good);
 }
 
@@ -209,8 +211,8 @@ TEST(Session, ShowsMenusValuesAndPendingOnes) {
       "Enter new real server weight [1-48]: 5\n"
       "New pending real server weight: 5\n"
       ">> Real server 1 # /c/slb/real 1/ena\n"
-      "Current real server: disabled\n"
-      "New pending real server: enabled\n");
+      "Current status: disabled\n"
+      "New status:     enabled\n");
 }
 
 TEST(Session, AnEmptyAnswerKeepsTheValueAndABadOneChangesNothing) {
@@ -230,7 +232,7 @@ TEST(Session, AsksForAMissingNumber) {
   FakeHeadgated headgated;
   const auto shown = session(headgated, {"verbose 1", "/c/slb/real", "pwd"}, {"7"});
   EXPECT_EQ(shown,
-            ">> Main# verbose 1\nCurrent verbosity: 1\n"
+            ">> Main# verbose 1\nCurrent verbosity: 2\nNew verbosity:     1\n"
             ">> Main# /c/slb/real\nEnter real server number (1-1023): 7\n"
             ">> Real server 7 # pwd\n/cfg/slb/real 7\n");
 }
@@ -259,16 +261,16 @@ TEST(Session, ApplyAsksBeforeItResetsSessions) {
   FakeHeadgated headgated;
   headgated.would_end = 1;
   EXPECT_EQ(session(headgated, {"verbose 1", "/c/slb/on", "apply", "apply"}, {"n", "y"}),
-            ">> Main# verbose 1\nCurrent verbosity: 1\n"
+            ">> Main# verbose 1\nCurrent verbosity: 2\nNew verbosity:     1\n"
             ">> Main# /c/slb/on\n"
             "Current server load balancing: OFF\n"
             "New pending server load balancing: ON\n"
             ">> Layer 4# apply\n"
-            "1 session will be reset; confirm [y/n]: n\n"
+            "1 session will be ended; confirm [y/n]: n\n"
             "Not applied; the changes are still pending.\n"
             ">> Layer 4# apply\n"
-            "1 session will be reset; confirm [y/n]: y\n"
-            "1 session will be reset.\n"
+            "1 session will be ended; confirm [y/n]: y\n"
+            "1 session ended.\n"
             "Apply complete; don't forget to \"save\" updated configuration.\n");
 }
 
@@ -310,8 +312,7 @@ TEST(Session, CurShowsRunningAndPendingSettings) {
             "Current Layer 4 Advanced settings:\n"
             "  grace disabled, fastage 0, slowage 0, allowhc disabled\n"
             "\n"
-            "Pending:\n"
-            "Current Layer 4 Advanced settings:\n"
+            "Pending Layer 4 Advanced settings:\n"
             "  grace enabled, fastage 0, slowage 0, allowhc disabled\n");
 }
 
@@ -333,6 +334,101 @@ TEST(Session, TheNameStandsInThePromptOnceThatIsApplied) {
   EXPECT_EQ(shell.prompt(), ">> lb-a - Main# ");
 }
 
+TEST(Session, HelpNeverExecutes) {
+  FakeHeadgated headgated;
+  EXPECT_EQ(session(headgated,
+                    {"? apply", "help /cfg/slb/real 1/weight", "help oper slb dis", "?apply", "hel pwd"}),
+            ">> Main# ? apply\n"
+            "     apply    - Apply pending config changes\n"
+            ">> Main# help /cfg/slb/real 1/weight\n"
+            "     weight   - Share of new sessions\n"
+            "                value: 1-48\n"
+            ">> Main# help oper slb dis\n"
+            "     dis      - No new sessions for a real server (n), or persistent only (p)\n"
+            "                real server number: 1-1023\n"
+            "                option: n or p\n"
+            ">> Main# ?apply\n"
+            "     apply    - Apply pending config changes\n"
+            ">> Main# hel pwd\n"
+            "     pwd      - Where you are\n");
+  EXPECT_TRUE(headgated.requests.empty());
+}
+
+TEST(Session, HelpWorksFromEveryMenuAndNamesWhatIsUnknown) {
+  FakeHeadgated headgated;
+  const auto shown =
+      session(headgated, {"verbose 1", "/c/slb/real 1", "help stats slb maint", "help nonsense", "pwd"});
+  EXPECT_TRUE(
+      shown.ends_with(">> Real server 1 # help stats slb maint\n"
+                      "     maint    - Counters of the switch itself\n"
+                      ">> Real server 1 # help nonsense\n"
+                      "Error: unknown command \"nonsense\"\n"
+                      ">> Real server 1 # pwd\n/cfg/slb/real 1\n"))
+      << shown;
+}
+
+TEST(Session, RevertApplyShowsWhatItUndoesAndAsks) {
+  FakeHeadgated headgated;
+  ASSERT_TRUE(text::load("/c/slb/on", headgated.running).ok());
+  headgated.pending = headgated.running;
+  const auto shown = session(headgated, {"revert apply", "revert apply", "revert apply"}, {"n", "y"});
+  const std::string listed = "These changes since the last save will be undone:\n" + std::string(66, '-') +
+                             "\n" +
+                             text::diff(headgated.saved,
+                                        [] {
+                                          config::Config on;
+                                          on.mutable_slb()->set_enabled(true);
+                                          return on;
+                                        }()) +
+                             "Return to the saved configuration; confirm [y/n]: ";
+  EXPECT_EQ(shown, ">> Main# revert apply\n" + listed + "n\nNothing is reverted.\n>> Main# revert apply\n" +
+                       listed +
+                       "y\nThe saved configuration runs; all changes since the last save are undone.\n"
+                       ">> Main# revert apply\nNothing differs from the saved configuration.\n");
+}
+
+TEST(Session, AnEmptyAnswerToAnIndexReturnsSilentlyAndEndsTheLine) {
+  FakeHeadgated headgated;
+  EXPECT_EQ(session(headgated, {"/c/slb/real/ena", "/oper/slb/dis", "pwd"}, {"", ""}),
+            ">> Main# /c/slb/real/ena\nEnter real server number (1-1023): \n"
+            ">> Main# /oper/slb/dis\nEnter real server number (1-1023): \n"
+            ">> Main# pwd\n/\n");
+  EXPECT_TRUE(headgated.requests.empty());
+}
+
+TEST(Session, AFailedLineLeavesTheMenuWhereItWas) {
+  FakeHeadgated headgated;
+  const auto shown =
+      session(headgated, {"verbose 1", "/c/slb", "verbose 2", "real 1/nonsense", "/info/slb/x", "pwd"});
+  EXPECT_TRUE(
+      shown.ends_with(">> Layer 4# real 1/nonsense\nError: unknown command \"nonsense\"\n"
+                      ">> Layer 4# /info/slb/x\nError: unknown command \"x\"\n"
+                      ">> Layer 4# pwd\n/cfg/slb\n"))
+      << shown;
+}
+
+TEST(Session, StartsWithTheVersionAndTheMainMenu) {
+  FakeHeadgated headgated;
+  FakeConsole console(std::vector<std::string>{});
+  Shell shell(headgated, console, opened());
+  greet(shell);
+  EXPECT_TRUE(console.shown.starts_with("Headgate ")) << console.shown;
+  EXPECT_TRUE(console.shown.ends_with("\n\n" + listing({}, config::ADMIN))) << console.shown;
+}
+
+TEST(Session, ExitRemindsOfWhatIsNotSaved) {
+  FakeHeadgated headgated;
+  EXPECT_EQ(
+      session(headgated, {"verbose 1", "/c/slb/on/apply", "exit"}),
+      ">> Main# verbose 1\nCurrent verbosity: 2\nNew verbosity:     1\n"
+      ">> Main# /c/slb/on/apply\n"
+      "Current server load balancing: OFF\n"
+      "New pending server load balancing: ON\n"
+      "Apply complete; don't forget to \"save\" updated configuration.\n"
+      ">> Layer 4# exit\n"
+      "Note: the running configuration is not saved; \"save\" keeps it over a restart of the machine.\n");
+}
+
 TEST(Session, LinesSetsThePage) {
   FakeHeadgated headgated;
   FakeConsole console;
@@ -340,6 +436,7 @@ TEST(Session, LinesSetsThePage) {
   EXPECT_EQ(console.page, 24u);
   EXPECT_TRUE(shell.execute("lines 0"));
   EXPECT_EQ(console.page, 0u);
+  EXPECT_EQ(console.shown, "Current lines of a page: 24\nNew lines of a page:     0\n");
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ std::string replace_all(std::string text, std::string_view what, const std::stri
   return text;
 }
 
-std::string row(const Command& command, std::string_view note = "") {
-  return fmt::format("     {:<8} - {}{}\n", command.word, command.help, note);
+std::string row(const Command& command) {
+  return fmt::format("     {:<8} - {}\n", command.word, command.help);
 }
 
 }  // namespace
@@ -113,9 +113,17 @@ std::string listing(const Place& place, config::Level level) {
   std::string text = fmt::format("{}\n[{} Menu]\n", std::string(60, '-'), title);
   for (const Command& command : place.menu().commands)
     if (!command.alias && command.level <= level) text += row(command);
+  return text + (place.stops.empty() ? globals_of_main(level) : "");
+}
+
+std::string globals_of_main(config::Level level) {
   constexpr std::size_t kListedInMain = 5;  // up to `exit`
-  for (std::size_t i = 0; place.stops.empty() && i < kListedInMain; ++i)
-    if (global_commands()[i].level <= level) text += row(global_commands()[i], "  [global command]");
+  std::string text;
+  for (std::size_t i = 0; i < kListedInMain; ++i) {
+    const Command& command = global_commands()[i];
+    if (command.level <= level)
+      text += fmt::format("     {:<8} - {:<28} [global command]\n", command.word, command.help);
+  }
   return text;
 }
 

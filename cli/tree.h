@@ -83,13 +83,25 @@ struct Place {
 /// The menu as screens list it: a rule, its title, a row for each command, the global ones in Main.
 [[nodiscard]] std::string listing(const Place& place, config::Level level);
 
+/// The rows of the global commands that Main lists.
+[[nodiscard]] std::string globals_of_main(config::Level level);
+
 /// What "?" shows for an unfinished line: the commands that may follow, or what the next argument may be.
+/// Never executes anything.
 [[nodiscard]] std::string help(const Place& place, std::string_view line, config::Level level);
 
-/// What Tab makes of a line: the text to insert, and the choices when there is more than one.
+/// What `help` says of a command or menu. The way to it may be typed with "/" or blanks, with numbers or
+/// without:
+/// "/cfg/slb/real 1/weight", "oper slb dis"; from the menu of `place`, else from Main. The error is that of
+/// an unknown or ambiguous word.
+[[nodiscard]] Result<std::string> explain(const Place& place, std::string_view way, config::Level level);
+
+/// What Tab makes of a line: the text to insert, the choices when there is more than one, and what is
+/// expected where only a free value fits.
 struct Completion {
   std::string insert;
   std::vector<std::string> choices;
+  std::string expected = {};
   bool operator==(const Completion&) const = default;
 };
 [[nodiscard]] Completion complete(const Place& place, std::string_view line, config::Level level);

@@ -24,6 +24,9 @@ void expect_sound(const Menu& menu) {
     const int purposes =
         (command.menu != nullptr) + (command.setting != nullptr) + (command.handler != nullptr);
     EXPECT_EQ(purposes, 1) << menu.title << " " << command.word;
+    EXPECT_LE(command.word.size() + command.help.size(),
+              79u - 8 - (command.word.size() < 8 ? 8 - command.word.size() : 0))
+        << menu.title << " " << command.word;
     EXPECT_FALSE(command.help.empty()) << menu.title << " " << command.word;
     const auto found = match(menu, command.word, config::ADMIN);
     EXPECT_TRUE(found && *found == &command) << menu.title << " " << command.word;
@@ -41,29 +44,27 @@ TEST(Tree, EveryEntryIsReachableAndDoesOneThing) {
 }
 
 TEST(Tree, MainMenuIsListedAsAdministratorsKnowIt) {
-  EXPECT_EQ(
-      listing({}, config::ADMIN),
-      "------------------------------------------------------------\n"
-      "[Main Menu]\n"
-      "     info     - State of everything\n"
-      "     stats    - Counters\n"
-      "     cfg      - Configuration\n"
-      "     oper     - Temporary operation\n"
-      "     diff     - Pending changes; diff flash: changes since the last save  [global command]\n"
-      "     apply    - Put the pending changes into operation  [global command]\n"
-      "     save     - Keep the running configuration over a restart; save n: without a backup  [global "
-      "command]\n"
-      "     revert   - Drop the pending changes; revert apply: back to what was saved  [global command]\n"
-      "     exit     - Leave  [global command]\n");
+  EXPECT_EQ(listing({}, config::ADMIN),
+            "------------------------------------------------------------\n"
+            "[Main Menu]\n"
+            "     info     - Information Menu\n"
+            "     stats    - Statistics Menu\n"
+            "     cfg      - Configuration Menu\n"
+            "     oper     - Operations Command Menu\n"
+            "     diff     - Show pending config changes  [global command]\n"
+            "     apply    - Apply pending config changes [global command]\n"
+            "     save     - Save running config          [global command]\n"
+            "     revert   - Revert pending or applied changes [global command]\n"
+            "     exit     - Exit                         [global command]\n");
 }
 
 TEST(Tree, LowerLevelsSeeAndUseLess) {
   EXPECT_EQ(listing({}, config::USER),
             "------------------------------------------------------------\n"
             "[Main Menu]\n"
-            "     info     - State of everything\n"
-            "     stats    - Counters\n"
-            "     exit     - Leave  [global command]\n");
+            "     info     - Information Menu\n"
+            "     stats    - Statistics Menu\n"
+            "     exit     - Exit                         [global command]\n");
   EXPECT_EQ(matched({}, "cfg", config::SLBOPER), "unknown command \"cfg\"");
   EXPECT_EQ(matched({}, "apply", config::OPER), "unknown command \"apply\"");
   EXPECT_EQ(matched({}, "oper", config::SLBOPER), "oper");
@@ -97,15 +98,20 @@ TEST(Tree, AliasPathsLeadToTheProperPlace) {
 }
 
 TEST(Completion, CompletesUniqueWordsAndListsTheOthers) {
-  EXPECT_EQ(complete({}, "in", config::ADMIN), (Completion{"fo ", {}}));
+  EXPECT_EQ(complete({}, "in", config::ADMIN), (Completion{"fo/", {}}));
   EXPECT_EQ(complete({}, "/cfg/slb/re", config::ADMIN), (Completion{"al ", {}}));
   EXPECT_EQ(complete({}, "/c/sl/real 1/re", config::ADMIN), (Completion{"", {"retry", "restr"}}));
   EXPECT_EQ(complete({}, "/c/slb/group 1/metric ", config::ADMIN),
             (Completion{"", {"leastconns", "roundrobin", "hash"}}));
-  EXPECT_EQ(complete({}, "/c/slb/group 1/metric r", config::ADMIN), (Completion{"oundrobin ", {}}));
-  EXPECT_EQ(complete({}, "app", config::ADMIN), (Completion{"ly ", {}}));
-  EXPECT_EQ(complete({}, "diff f", config::ADMIN), (Completion{"lash ", {}}));
-  EXPECT_EQ(complete({}, "/c/slb/real 1/rip ", config::ADMIN), Completion{});
+  EXPECT_EQ(complete({}, "/c/slb/group 1/metric r", config::ADMIN), (Completion{"oundrobin", {}}));
+  EXPECT_EQ(complete({}, "app", config::ADMIN), (Completion{"ly", {}}));
+  EXPECT_EQ(complete({}, "diff f", config::ADMIN), (Completion{"lash", {}}));
+  EXPECT_EQ(complete({}, "dif", config::ADMIN), (Completion{"f ", {}}));
+  EXPECT_EQ(complete({}, "/c/slb/real 1/weigh", config::ADMIN), (Completion{"t ", {}}));
+  EXPECT_EQ(complete({}, "/c/slb/virt 1/service htt", config::ADMIN), (Completion{"p", {"http", "https"}}));
+  EXPECT_EQ(complete({}, "/c/slb/virt 1/service https", config::ADMIN), (Completion{"/", {}}));
+  EXPECT_EQ(complete({}, "/c/slb/real 1/rip ", config::ADMIN),
+            (Completion{"", {}, "     an IPv4 address - Address\n"}));
   EXPECT_EQ(complete({}, "/nonsense/x", config::ADMIN), Completion{});
   EXPECT_EQ(complete({}, "/c/slb/real 1/name \"a/b", config::ADMIN), Completion{});
 }
@@ -122,10 +128,34 @@ TEST(Help, SaysWhatMayFollow) {
   EXPECT_EQ(help({}, "/c/slb/real 1/weight ", config::ADMIN), "     1-48 - Share of new sessions\n");
   EXPECT_EQ(help({}, "/c/slb/real ", config::ADMIN), "     1-1023 - real server\n");
   EXPECT_EQ(help({}, "/oper/slb/dis 1 ", config::ADMIN),
-            "     n or p - Give a real server no new sessions (n), or persistent ones only (p)\n");
+            "     n or p - No new sessions for a real server (n), or persistent only (p)\n");
   EXPECT_EQ(help({}, "/c/sys/syslog/hst1 10.0.0.1 ", config::ADMIN),
             "     0-7 - least severe message sent\n");
-  EXPECT_EQ(help({}, "apply ", config::ADMIN), "     nothing more\n");
+  EXPECT_EQ(help({}, "apply ", config::ADMIN), "     apply    - Apply pending config changes\n");
+}
+
+TEST(Help, EveryMenuEndsWithTheWayToTheGlobalCommands) {
+  const std::string main = help({}, "", config::ADMIN);
+  EXPECT_TRUE(
+      main.ends_with("     exit     - Exit                         [global command]\n"
+                     "     \"help\" lists the global commands\n"))
+      << main;
+  EXPECT_EQ(help({}, "/oper/slb/", config::ADMIN),
+            "     ena      - Give a real server new sessions again\n"
+            "     dis      - No new sessions for a real server (n), or persistent only (p)\n"
+            "     clear    - End all sessions, or those of a real server\n"
+            "     cur      - Operator settings of the real servers\n"
+            "     \"help\" lists the global commands\n");
+}
+
+TEST(Help, DisablingAServerSaysWhatItCosts) {
+  EXPECT_EQ(*explain({}, "/cfg/slb/real 1/dis", config::ADMIN),
+            "     dis      - Take this server out of service; ends its sessions at apply\n");
+  EXPECT_EQ(*explain({}, "/cfg/slb/virt", config::ADMIN),
+            "     virt     - Virtual Server Menu\n"
+            "                virtual server number: 1-1024\n" +
+                *explain(at({{"cfg", ""}, {"slb", ""}, {"virt", "1"}}), "", config::ADMIN));
+  EXPECT_EQ(explain({}, "/cfg/slb/re 1/x", config::ADMIN).error().message, "unknown command \"x\"");
 }
 
 }  // namespace

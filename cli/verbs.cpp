@@ -5,6 +5,7 @@
 #include "cli/screens.h"
 #include "cli/shell.h"
 #include "cli/version.h"
+#include "model/config_text.h"
 #include "model/field_access.h"
 
 namespace headgate::cli {
@@ -30,13 +31,41 @@ std::string sessions(std::uint64_t count) {
   return fmt::format("{} session{}", count, count == 1 ? "" : "s");
 }
 
-void tell_applied(Shell& shell, const control::Applied& applied) {
+void tell_applied(Shell& shell, const control::Applied& applied, std::uint64_t ended) {
   if (applied.nothing_to_do()) return shell.print("There are no pending changes to apply.\n");
-  if (applied.sessions_ended() > 0)
-    shell.print(fmt::format("{} will be reset.\n", sessions(applied.sessions_ended())));
+  if (ended > 0) shell.print(fmt::format("{} ended.\n", sessions(ended)));
   if (applied.dataplane_absent())
     shell.print("The dataplane is not connected; it gets the configuration when it is back.\n");
   shell.print("Apply complete; don't forget to \"save\" updated configuration.\n");
+}
+
+/// Whether what runs is not what a restart of the machine loads; false when that can't be told.
+bool unsaved(Shell& shell) {
+  if (shell.level() < config::SLBADMIN) return false;
+  const auto running = fetch(shell, control::RUNNING);
+  const auto saved = fetch(shell, control::SAVED);
+  return running && saved && text::dump(*running) != text::dump(*saved);
+}
+
+/// Shows what `revert apply` undoes and asks; false when there is nothing to do, or it is not wanted.
+Result<bool> revert_wanted(Shell& shell) {
+  const auto text = diff(shell, true);
+  if (!text) return text.error();
+  if (text->empty()) {
+    shell.print("Nothing differs from the saved configuration.\n");
+    return false;
+  }
+  shell.print("These changes since the last save will be undone:\n");
+  shell.report(*text);
+  if (shell.confirmed("Return to the saved configuration; confirm [y/n]: ")) return true;
+  shell.print("Nothing is reverted.\n");
+  return false;
+}
+
+/// The settings that had changed, as `lines` and `verbose` answer.
+std::string changed(std::string_view what, unsigned old, unsigned now) {
+  const std::string label = fmt::format("New {}:", what);
+  return fmt::format("Current {}: {}\n{:<{}} {}\n", what, old, label, what.size() + 9, now);
 }
 
 }  // namespace
@@ -53,11 +82,12 @@ Status do_diff(Shell& shell, const Values& values) {
 }
 
 Status do_apply(Shell& shell, const Values&) {
-  auto applied = apply(shell, !shell.console().interactive());
+  auto applied = apply(shell, false);
+  std::uint64_t ended = 0;
   if (applied && applied->needs_confirmation()) {
-    const std::string question =
-        fmt::format("{} will be reset; confirm [y/n]: ", sessions(applied->sessions_ended()));
-    if (!shell.confirmed(question)) {
+    ended = applied->sessions_ended();
+    const std::string question = fmt::format("{} will be ended; confirm [y/n]: ", sessions(ended));
+    if (shell.console().interactive() && !shell.confirmed(question)) {
       shell.print("Not applied; the changes are still pending.\n");
       return Done{};
     }
@@ -65,7 +95,7 @@ Status do_apply(Shell& shell, const Values&) {
   }
   if (!applied) return applied.error();
   shell.set_settled();
-  tell_applied(shell, *applied);
+  tell_applied(shell, *applied, ended);
   if (shell.console().interactive()) shell.refresh_prompt();
   return Done{};
 }
@@ -86,6 +116,11 @@ Status do_save(Shell& shell, const Values& values) {
 }
 
 Status do_revert(Shell& shell, const Values& values) {
+  if (!values.empty() && shell.console().interactive()) {
+    const auto wanted = revert_wanted(shell);
+    if (!wanted) return wanted.error();
+    if (!*wanted) return Done{};
+  }
   control::Request request;
   request.mutable_revert()->set_applied_too(!values.empty());
   const auto reply = shell.call(request);
@@ -93,7 +128,7 @@ Status do_revert(Shell& shell, const Values& values) {
   shell.set_settled();
   if (shell.console().interactive()) shell.refresh_prompt();
   shell.print(values.empty() ? "The pending changes are dropped.\n"
-                             : "Back to the saved configuration, as far as it was saved.\n");
+                             : "The saved configuration runs; all changes since the last save are undone.\n");
   return Done{};
 }
 
@@ -101,24 +136,32 @@ Status do_exit(Shell& shell, const Values&) {
   if (shell.console().interactive() && shell.pending() &&
       !shell.confirmed("Pending changes are not applied; leave and drop them [y/n]: "))
     return Done{};
+  if (shell.console().interactive() && unsaved(shell))
+    shell.print(
+        "Note: the running configuration is not saved; \"save\" keeps it over a restart of the machine.\n");
   shell.leave();
   return Done{};
 }
 
 Status do_help(Shell& shell, const Values& values) {
-  const std::string text = help(shell.place(), values.empty() ? "" : values[0] + " ", shell.level());
-  if (!values.empty()) {
-    const auto command = match(shell.place().menu(), values[0], shell.level());
-    if (!command) return command.error();
-    shell.print(fmt::format("     {:<8} - {}\n{}", (*command)->word, (*command)->help, text));
-    return Done{};
-  }
-  std::string global = text;
+  const auto shown = explain(shell.place(), values.empty() ? "" : values[0], shell.level());
+  if (!shown) return shown.error();
+  std::string global = *shown;
   for (const Command& command : global_commands())
-    if (command.level <= shell.level())
+    if (values.empty() && command.level <= shell.level())
       global += fmt::format("     {:<8} - {}\n", command.word, command.help);
   shell.print(global);
   return Done{};
+}
+
+Status do_question(Shell& shell, const Values& values) {
+  if (!values.empty()) return do_help(shell, values);
+  shell.print(help(shell.place(), "", shell.level()));
+  return Done{};
+}
+
+void greet(Shell& shell) {
+  shell.print(fmt::format("Headgate {}\n\n{}", kVersion, listing(shell.place(), shell.level())));
 }
 
 Status do_print(Shell& shell, const Values&) {
@@ -147,14 +190,18 @@ Status do_history(Shell& shell, const Values&) {
 }
 
 Status do_lines(Shell& shell, const Values& values) {
+  const unsigned old = shell.lines();
   if (!values.empty()) shell.set_lines(static_cast<unsigned>(std::stoul(values[0])));
-  shell.print(fmt::format("Current lines of a page: {}\n", shell.lines()));
+  shell.print(values.empty() ? fmt::format("Current lines of a page: {}\n", old)
+                             : changed("lines of a page", old, shell.lines()));
   return Done{};
 }
 
 Status do_verbose(Shell& shell, const Values& values) {
+  const unsigned old = shell.verbosity();
   if (!values.empty()) shell.set_verbosity(static_cast<unsigned>(std::stoul(values[0])));
-  shell.print(fmt::format("Current verbosity: {}\n", shell.verbosity()));
+  shell.print(values.empty() ? fmt::format("Current verbosity: {}\n", old)
+                             : changed("verbosity", old, shell.verbosity()));
   return Done{};
 }
 
@@ -165,13 +212,13 @@ Status do_cur(Shell& shell, const Values&) {
   if (!pending) return pending.error();
   const schema::Menu& menu = *shell.place().menu().config;
   const std::string title = schema::name_of(menu, shell.place().keys());
-  const auto digest = [&](const config::Config& config) {
+  const auto digest = [&](const config::Config& config, std::string_view which) {
     const auto* message = message_at(shell.place(), config);
-    return message == nullptr ? title + " does not exist.\n" : settings(*message, menu, title);
+    return message == nullptr ? title + " does not exist.\n" : settings(*message, menu, title, which);
   };
-  const std::string now = digest(*running);
-  const std::string next = digest(*pending);
-  shell.report(now == next ? now : now + "\nPending:\n" + next);
+  const std::string now = digest(*running, "Current");
+  const bool same = now == digest(*pending, "Current");
+  shell.report(same ? now : now + "\n" + digest(*pending, "Pending"));
   return Done{};
 }
 
