@@ -3,6 +3,8 @@
 
     lab.py up BUILD     leaves it running, configured, for whoever wants to play
     lab.py down         removes all of it, also what a killed run left
+    lab.py fail N [http|ftp]   ends the services of real server N, or one of them
+    lab.py heal N [http|ftp]   starts them again
 """
 
 import contextlib
@@ -21,6 +23,7 @@ HINT = """
 The lab is up: client 10.10.1.10, VIP {vip} (http 80, ftp 21), servers 10.10.2.11 to .13.
   the CLI:         {cli} --run-dir {run}
   as the client:   nsenter --net=/run/netns/hg-client curl http://{vip}/
+  a failure:       ./run lab fail 1       and its end: ./run lab heal 1
   a server's side: nsenter --net=/run/netns/hg-s1 ss -tn
   logs:            {root}/*.log, {root}/s1/access.log
   its end:         ./run lab down
@@ -126,6 +129,33 @@ def down():
     print("lab down: everything removed")
 
 
+def services_of(arguments):
+    """The real server and its services that `fail` and `heal` are about."""
+    number, names = arguments[:1], arguments[1:] or ["http", "ftp"]
+    known = [str(server) for server in network.SERVERS]
+    if not number or number[0] not in known or not set(names) <= {"http", "ftp"}:
+        raise LabError(f"a real server is needed ({', '.join(known)}), then http or ftp, or nothing for both")
+    if state_of_lab() != "kept":
+        raise LabError("there is no lab; `./run lab up` raises one")
+    return int(number[0]), names
+
+
+def fail(*arguments):
+    number, names = services_of(arguments)
+    for name in names:
+        {"http": servers.quit_http, "ftp": servers.stop_ftp}[name](number)
+    print(f"lab fail: {' and '.join(names)} of real server {number} ended")
+
+
+def heal(*arguments):
+    number, names = services_of(arguments)
+    start = {"http": (servers.stop_http, servers.start_http), "ftp": (servers.stop_ftp, servers.start_ftp)}
+    for name in names:
+        for step in start[name]:
+            step(number)
+    print(f"lab heal: {' and '.join(names)} of real server {number} started")
+
+
 def guarded(action, name):
     """Runs an entry point: one closing line when it fails, and the exit status."""
     interruptible()
@@ -140,5 +170,6 @@ def guarded(action, name):
 
 
 if __name__ == "__main__":
-    actions = {"up": lambda: up(sys.argv[2]), "down": down}
+    actions = {"up": lambda: up(sys.argv[2]), "down": down, "fail": lambda: fail(*sys.argv[2:]),
+               "heal": lambda: heal(*sys.argv[2:])}
     sys.exit(guarded(actions[sys.argv[1]], f"lab {sys.argv[1]}"))
