@@ -15,6 +15,7 @@ namespace headgate::cli {
 namespace {
 
 constexpr std::uint32_t kLogLines = 64;
+constexpr std::uint32_t kWholeLog = 100000;  // more than headgated keeps
 
 std::uint32_t number(const std::string& canonical) {
   const auto port = port_of(canonical);
@@ -35,6 +36,14 @@ Result<control::StatsReply> stats(Shell& shell) {
   auto reply = shell.call(request);
   if (!reply) return reply.error();
   return std::move(*reply->mutable_stats());
+}
+
+Result<control::LogReply> log_of(Shell& shell, std::uint32_t lines) {
+  control::Request request;
+  request.mutable_log()->set_lines(lines);
+  auto reply = shell.call(request);
+  if (!reply) return reply.error();
+  return std::move(*reply->mutable_log());
 }
 
 Status show(Shell& shell, const Result<std::string>& screen) {
@@ -180,11 +189,9 @@ Status info_sessions_virt(Shell& shell, const Values& values) {
 }
 
 Status info_log(Shell& shell, const Values&) {
-  control::Request request;
-  request.mutable_log()->set_lines(kLogLines);
-  const auto reply = shell.call(request);
-  if (!reply) return reply.error();
-  shell.report(log_lines(reply->log()));
+  const auto log = log_of(shell, kLogLines);
+  if (!log) return log.error();
+  shell.report(log_lines(*log));
   return Done{};
 }
 
@@ -194,7 +201,9 @@ Status info_general(Shell& shell, const Values&) {
   const auto saved = fetch(shell, control::SAVED);
   if (!saved) return saved.error();
   const bool same = text::dump(*running) == text::dump(*saved);
-  const General facts{std::time(nullptr), kVersion, running->sys().name(), same};
+  const auto log = log_of(shell, kWholeLog);
+  if (!log) return log.error();
+  const General facts{std::time(nullptr), kVersion, running->sys().name(), same, started(*log)};
   return show_status(shell, [&](const auto& reply) { return general(facts, reply); });
 }
 

@@ -26,12 +26,15 @@ namespace headgate::cli {
 [[nodiscard]] std::string session_list(const forwarding::Sessions& sessions);
 /// Oldest first.
 [[nodiscard]] std::string log_lines(const control::LogReply& log);
+/// When headgated started, by its own message; 0 when the log does not reach back so far.
+[[nodiscard]] std::time_t started(const control::LogReply& log);
 [[nodiscard]] std::string link_state(const control::StatsReply& stats);
 struct General {
   std::time_t now = 0;
   std::string version;
   std::string host_name;
-  bool saved = false;  ///< what runs is what a restart of the machine loads
+  bool saved = false;       ///< what runs is what a restart of the machine loads
+  std::time_t started = 0;  ///< when headgated started; 0 when that is not known
 };
 [[nodiscard]] std::string general(const General& general, const control::StatusReply& status);
 

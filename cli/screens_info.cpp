@@ -43,6 +43,15 @@ std::string_view flag(bool on) {
 std::string date_text(std::uint64_t unix_ms) {
   return fmt::format("{:%b %e %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(unix_ms / 1000)));
 }
+/// "0 days, 1 hour, 2 minutes and 30 seconds"
+std::string duration_text(std::time_t seconds) {
+  constexpr std::time_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
+  const auto some = [](std::time_t count, std::string_view unit) {
+    return fmt::format("{} {}{}", count, unit, count == 1 ? "" : "s");
+  };
+  return fmt::format("{}, {}, {} and {}", some(seconds / kDay, "day"), some(seconds % kDay / kHour, "hour"),
+                     some(seconds % kHour / kMinute, "minute"), some(seconds % kMinute, "second"));
+}
 std::string since(std::uint64_t unix_ms) {
   return unix_ms == 0 ? "" : " since " + date_text(unix_ms);
 }
@@ -172,6 +181,13 @@ std::string log_lines(const control::LogReply& log) {
   return text;
 }
 
+std::time_t started(const control::LogReply& log) {
+  std::uint64_t last = 0;
+  for (const auto& line : log.line())
+    if (line.text() == "system: headgated started") last = line.unix_ms();
+  return static_cast<std::time_t>(last / 1000);
+}
+
 std::string link_state(const control::StatsReply& stats) {
   std::string text =
       "Port  Interface        MAC address        Link\n----  ---------------  -----------------  ----\n";
@@ -188,6 +204,9 @@ std::string general(const General& general, const control::StatusReply& status) 
   const std::tm local = fmt::localtime(general.now);
   std::string text = fmt::format("System Information at {:%H:%M:%S %a %b %e, %Y}\n\n", local);
   text += "Headgate session switch\n";
+  if (general.started != 0)
+    text +=
+        "headgated is up " + duration_text(std::max<std::time_t>(general.now - general.started, 0)) + ".\n\n";
   text += fmt::format("System name:            {}\n", general.host_name.empty() ? "none" : general.host_name);
   text += fmt::format("Software version:       {}\n", general.version);
   text += fmt::format("Server load balancing:  {}\n", status.slb_on() ? "ON" : "OFF");

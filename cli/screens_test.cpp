@@ -121,9 +121,14 @@ TEST(Screens, SessionsAreListedInTheCapturedForm) {
 
 TEST(Screens, TheSwitchItself) {
   ::setenv("TZ", "UTC", 1);
-  EXPECT_EQ(general({1196367876, "0.1.0", "", false}, status()),
+  const auto log = parsed<control::LogReply>(R"(
+    line { unix_ms: 1196000000000 text: "system: headgated started" }
+    line { unix_ms: 1196281415000 text: "system: headgated started" } line { unix_ms: 1196367876000 text: "x" })");
+  EXPECT_EQ(started({}), 0);
+  EXPECT_EQ(general({1196367876, "0.1.0", "", false, started(log)}, status()),
             "System Information at 20:24:36 Thu Nov 29, 2007\n\n"
             "Headgate session switch\n"
+            "headgated is up 1 day, 0 hours, 1 minute and 1 second.\n\n"
             "System name:            none\n"
             "Software version:       0.1.0\n"
             "Server load balancing:  ON\n"
