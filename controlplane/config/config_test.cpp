@@ -163,16 +163,22 @@ TEST(Plan, AnUnrelatedChangeEndsNothing) {
 
 TEST(Plan, CountsTheSessionsThatEnd) {
   forwarding::Stats stats;
-  for (const std::uint32_t real : {1u, 2u}) {
-    forwarding::ServiceStats& service = *stats.add_service();
-    service.set_virt(1);
-    service.set_vport(80);
-    service.set_protocol(6);
-    service.set_real(real);
-    service.set_rport(8080);
-    service.mutable_counts()->set_current(real * 10);
+  for (const std::uint32_t number : {1u, 2u}) {
+    forwarding::RealStats& real = *stats.add_real();
+    real.set_real(number);
+    real.mutable_counts()->set_current(number * 10);
+    forwarding::VirtStats& virt = *stats.add_virt();
+    virt.set_virt(1);
+    virt.set_real(number);
+    virt.mutable_counts()->set_current(number * 3);
   }
-  EXPECT_EQ(sessions_of(plan(lab(), with(lab(), "/c/slb/real 2/dis")).ended, stats), 20u);
+  const auto ended = [&](std::string_view change) {
+    return sessions_ended(plan(lab(), with(lab(), std::string(change))), stats);
+  };
+  EXPECT_EQ(ended("/c/slb/real 2/dis"), 20u);
+  EXPECT_EQ(ended("/c/slb/real 1/dis\n/c/slb/real 2/dis"), 30u);
+  EXPECT_EQ(ended("/c/slb/virt 1/service ftp/del"), 3u);  // at most: real server 1 keeps http
+  EXPECT_EQ(ended("/c/slb/real 2/weight 7"), 0u);
 }
 
 // ---- Candidates

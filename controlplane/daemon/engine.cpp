@@ -224,7 +224,7 @@ void Engine::confirm(config::Config next, config::Plan plan, Done done) {
   order.mutable_stats();
   seams_.dataplane.send(std::move(order), [this, next = std::move(next), plan = std::move(plan),
                                            done = std::move(done)](const forwarding::Report& report) {
-    const std::uint64_t sessions = config::sessions_of(plan.ended, report.stats());
+    const std::uint64_t sessions = config::sessions_ended(plan, report.stats());
     if (sessions == 0) return publish(next, done);
     applying_ = false;
     Outcome outcome;

@@ -194,13 +194,9 @@ TEST_F(EngineTest, AnInvalidConfigurationIsRefusedWholeWithAllItsErrors) {
 
 TEST_F(EngineTest, EndingSessionsNeedsConfirmation) {
   start_lab();
-  forwarding::ServiceStats& service = *dataplane_.stats.add_service();
-  service.set_virt(1);
-  service.set_vport(80);
-  service.set_protocol(6);
-  service.set_real(1);
-  service.set_rport(8080);
-  service.mutable_counts()->set_current(12);
+  forwarding::RealStats& real = *dataplane_.stats.add_real();
+  real.set_real(1);
+  real.mutable_counts()->set_current(12);
   const config::Config next = config::with(config::lab(), "/c/slb/real 1/dis");
   const Engine::Outcome asked = apply(next, false);
   EXPECT_TRUE(asked.applied.needs_confirmation());
