@@ -84,6 +84,13 @@ struct Parsed {
 /// Checks a frame's headers, every length against the bytes that are really there. Reads nothing outside.
 [[nodiscard]] Parsed parse(const Frame& frame) noexcept;
 
+/// Whether all conditions hold, with one branch for the lot: each is evaluated, so none may depend on
+/// another.
+template <class... Conditions>
+[[nodiscard]] constexpr bool all(Conditions... conditions) noexcept {
+  return (static_cast<unsigned>(conditions) & ...) != 0;
+}
+
 /// parse() for nearly all frames, without a call and with hardly a branch: untagged Ethernet, an IPv4 header
 /// without options, a whole TCP segment. False: anything else, and `parsed` is to be had from parse().
 [[nodiscard]] inline bool parse_usual(const Frame& frame, Parsed& parsed) noexcept {
@@ -93,11 +100,11 @@ struct Parsed {
   constexpr std::uint16_t kFragment = 0x3fff;  // more fragments, or an offset
   const std::uint16_t length = load16(ip + offset::ip_length);
   const std::size_t header = std::size_t{tcp[offset::tcp_data_offset]} / 16 * 4;
-  const bool usual = (load16(frame.data + offset::ethernet_type) == kEtherTypeIpv4) & (ip[0] == 0x45) &
-                     (ip[offset::ip_protocol] == static_cast<std::uint8_t>(Protocol::tcp)) &
-                     ((load16(ip + offset::ip_fragment) & kFragment) == 0) &
-                     (kEthernetHeader + length <= frame.length) & (header >= kTcpHeader) &
-                     (kIpHeader + header <= length) & (sum_of_20(ip) == 0xffff);
+  const bool usual =
+      all(load16(frame.data + offset::ethernet_type) == kEtherTypeIpv4, ip[0] == 0x45,
+          ip[offset::ip_protocol] == static_cast<std::uint8_t>(Protocol::tcp),
+          (load16(ip + offset::ip_fragment) & kFragment) == 0, kEthernetHeader + length <= frame.length,
+          header >= kTcpHeader, kIpHeader + header <= length, sum_of_20(ip) == 0xffff);
   if (!usual) return false;
   const std::uint32_t ports = load32(tcp + offset::source_port);
   parsed.key = {.source = {load32(ip + offset::ip_source)},

@@ -128,10 +128,10 @@ void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& 
   const Side from = side_of(session, parsed.key);
   const Layout& layout = *generation.layout;
   const std::uint64_t ports = from == Side::client ? layout.client_ports : layout.server_ports;
-  const bool plain = ((parsed.flags & (tcp::syn | tcp::fin | tcp::rst)) == 0) & (parsed.flags != 0);
   const bool steady =
-      plain & session.life().steady() & (session.routes_version == generation.routes_version) &
-      shared_.state(session.binding).serves(session.epoch) & allowed(ports, frame.port) & (parsed.ttl > 1);
+      all((parsed.flags & (tcp::syn | tcp::fin | tcp::rst)) == 0, parsed.flags != 0, session.life().steady(),
+          session.routes_version == generation.routes_version,
+          shared_.state(session.binding).serves(session.epoch), allowed(ports, frame.port), parsed.ttl > 1);
   if (!steady) return false;
   const HopIndex index = from == Side::client ? session.to_real : session.to_client;
   const Hops::Hop hop = shared_.hops.use(index, now);
