@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -47,6 +45,17 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+/// The whole content of an open file; false, with errno set, when it can't be read.
+bool read_all(int fd, std::string& content) {
+  std::array<char, 65536> part;
+  while (true) {
+    const ssize_t got = ::read(fd, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    content.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
 }  // namespace
 
 Status Store::write(const std::string& name, const std::string& content) const {
@@ -70,10 +79,10 @@ Status Store::write(const std::string& name, const std::string& content) const {
 
 Result<std::optional<std::string>> Store::read(const std::string& name) const {
   const std::string path = folder_ + "/" + name;
-  std::ifstream file(path, std::ios::binary);
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>{};
-  if (!file) return failure("reading", path);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string bytes;
+  if (!file || !read_all(file.get(), bytes)) return failure("reading", path);
   const Error damaged{fmt::format("{} is damaged", path)};
   if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return damaged;
   std::uint64_t sum = 0;

@@ -67,6 +67,13 @@ TEST_F(StoreTest, EveryDamagedByteAndEveryCutIsFound) {
   EXPECT_TRUE(store.generation().ok());
 }
 
+TEST_F(StoreTest, AFileThatOpensButCannotBeReadIsAnErrorWithItsName) {
+  std::filesystem::create_directory(file());
+  const auto stored = Store(folder_).generation();
+  ASSERT_FALSE(stored.ok());
+  EXPECT_NE(stored.error().message.find(file()), std::string::npos);
+}
+
 TEST_F(StoreTest, AFolderThatCannotBeWrittenIsAnErrorWithItsName) {
   std::ofstream(folder_ + "/file") << "x";
   const auto saved = Store(folder_ + "/file").save(generation(1));
