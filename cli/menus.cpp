@@ -150,7 +150,7 @@ std::vector<Command> oper_slb_commands() {
        oper_disable,
        {real, one_of({"n", "p"})}},
       {"clear",
-       "End all sessions, or those of a real server",
+       "Forget all sessions, or those of a real server",
        level,
        {},
        {},

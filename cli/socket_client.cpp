@@ -2,6 +2,7 @@
 #include "cli/socket_client.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +23,10 @@ constexpr std::chrono::milliseconds kBetweenTries{100};
 Error gone(const char* what) {
   return {fmt::format("headgated {}: {}", what, std::strerror(errno))};
 }
+
+/// A headgated that is stopped must not stop its administrator. Longer than headgated itself waits for a
+/// dataplane.
+constexpr timeval kLongestAnswer{.tv_sec = 40, .tv_usec = 0};
 
 }  // namespace
 
@@ -66,6 +71,7 @@ Status SocketClient::open_socket() {
     return Error{fmt::format("{} is too long for a socket", path_)};
   path_.copy(address.sun_path, path_.size());
   socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &kLongestAnswer, sizeof(kLongestAnswer));
   reader_ = {};
   if (socket_ >= 0 && ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
     return Done{};

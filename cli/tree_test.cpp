@@ -143,7 +143,7 @@ TEST(Help, EveryMenuEndsWithTheWayToTheGlobalCommands) {
   EXPECT_EQ(help({}, "/oper/slb/", config::ADMIN),
             "     ena      - Give a real server new sessions again\n"
             "     dis      - No new sessions for a real server (n), or persistent only (p)\n"
-            "     clear    - End all sessions, or those of a real server\n"
+            "     clear    - Forget all sessions, or those of a real server\n"
             "     cur      - Operator settings of the real servers\n"
             "     \"help\" lists the global commands\n");
 }
