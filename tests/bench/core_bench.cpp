@@ -281,8 +281,9 @@ void register_all() {
                                      {"roundrobin", forwarding::ROUNDROBIN},
                                      {"hash", forwarding::HASH}}) {
     for (const unsigned servers : {16u, 1024u}) {
-      benchmark::RegisterBenchmark((std::string("New/") + name + "/" + std::to_string(servers)).c_str(),
-                                   [=](benchmark::State& state) { opening(state, metric, servers); });
+      benchmark::RegisterBenchmark(
+          (std::string("New/") + name + "/" + std::to_string(servers)).c_str(),
+          [metric = metric, servers](benchmark::State& state) { opening(state, metric, servers); });
     }
   }
 }
