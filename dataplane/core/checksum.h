@@ -27,7 +27,7 @@ namespace headgate::core {
     sum += word;
   }
   std::uint32_t rest = 0;
-  std::memcpy(&rest, data, length);
+  if (length > 0) std::memcpy(&rest, data, length);
   return fold(sum + rest);
 }
 

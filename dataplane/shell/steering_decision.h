@@ -22,6 +22,9 @@ enum steer_verdict {
   STEER_SWITCH, /* TCP and UDP for a VIP, replies of real services, fragments and ICMP errors of those */
 };
 
+/* An IP header behind an Ethernet header is aligned to two bytes only. */
+typedef struct iphdr steer_ip __attribute__((aligned(2)));
+
 /* The first four bytes of TCP and of UDP. */
 struct steer_ports {
   __be16 source;
@@ -47,7 +50,7 @@ static inline __attribute__((always_inline)) int steer_is_error(__u8 type) {
 static inline __attribute__((always_inline)) enum steer_verdict steer_icmp(const void* icmp, const void* end,
                                                                            const void* tables,
                                                                            __be32 destination) {
-  const struct iphdr* inner = (const struct iphdr*)((const __u8*)icmp + 8);
+  const steer_ip* inner = (const steer_ip*)((const __u8*)icmp + 8);
   if ((const void*)(inner + 1) > end || !steer_is_error(*(const __u8*)icmp)) return STEER_KERNEL;
   if (inner->version != 4 || inner->ihl < 5 || !steer_transport(inner->protocol)) return STEER_KERNEL;
   if (STEER_IS_VIP(tables, inner->saddr)) return STEER_SWITCH;
@@ -63,7 +66,7 @@ static inline __attribute__((always_inline)) enum steer_verdict steer_icmp(const
 static inline __attribute__((always_inline)) enum steer_verdict steer(const void* frame, const void* end,
                                                                       const void* tables) {
   const struct ethhdr* ether = (const struct ethhdr*)frame;
-  const struct iphdr* ip = (const struct iphdr*)(ether + 1);
+  const steer_ip* ip = (const steer_ip*)(ether + 1);
   if ((const void*)(ip + 1) > end || ether->h_proto != STEER_BE16(ETH_P_IP)) return STEER_KERNEL;
   if (ip->version != 4 || ip->ihl < 5) return STEER_KERNEL;
 
