@@ -94,6 +94,7 @@ def main():
     if not asked or "fuzz" in asked:
         run_meson(build.with_name(build.name + "-fuzz"), ["fuzz"], count)
     if not asked or "system" in asked:
+        run_meson(build, ["system"], count)
         run_system(build, count)
     if count.passed == 0 and count.failed == 0:
         count.add(0, 1)  # that nothing ran is no success
