@@ -85,23 +85,28 @@ Store::Loaded Store::load() const {
     if (backup)
       loaded.saved = *backup;
     else
-      complain("config.backup", backup.error(), "the switch starts without configuration");
+      complain("config.backup", backup.error(), "there is no configuration");
+    loaded.lost = !backup;
   }
   loaded.running.config = loaded.saved;
   const auto text = read_sealed(path("config.running"));
   if (!text) {
-    if (files::read(path("config.running")))
-      complain("config.running", text.error(), "the saved configuration is taken instead");
+    const bool damaged = files::read(path("config.running")).has_value();
+    if (damaged) complain("config.running", text.error(), "the saved configuration is taken instead");
+    const bool never_saved = !files::read(path("config.active"));
+    loaded.lost = loaded.lost || (damaged && never_saved);
     return loaded;
   }
   const std::string generation = line_after(*text, kGeneration);
   std::from_chars(generation.data(), generation.data() + generation.size(), loaded.running.generation);
   if (line_after(*text, kBoot) != boot_id_) return loaded;  // a reboot loads what was saved
   const auto running = parse(*text);
-  if (running)
+  if (running) {
     loaded.running.config = *running;
-  else
+    loaded.lost = false;
+  } else {
     complain("config.running", running.error(), "the saved configuration is taken instead");
+  }
   return loaded;
 }
 

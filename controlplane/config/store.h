@@ -38,6 +38,8 @@ class Store {
     Config saved;
     std::optional<forwarding::States> states;  ///< none at the first start after a boot
     std::vector<std::string> sentences;        ///< what was wrong with a file, and what was taken instead
+    bool lost =
+        false;  ///< there was a configuration, and none of its files can be read: `running` is no one's will
   };
   /// What to start with: running if it is of this boot, else active, else backup, else the defaults.
   [[nodiscard]] Loaded load() const;

@@ -65,6 +65,13 @@ void Engine::start() {
   saved_ = std::move(loaded.saved);
   syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
   for (std::string& sentence : loaded.sentences) note(Severity::error, "system: " + std::move(sentence));
+  withheld_ = loaded.lost;
+  if (withheld_) {
+    note(Severity::alert,
+         "system: no stored configuration can be read; nothing is changed until one is applied, and the "
+         "dataplane goes on "
+         "with what it has");
+  }
   candidates_.load(running());
   compiled_ = config::compile(running());
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
@@ -124,7 +131,7 @@ void Engine::dataplane_report(const forwarding::Report& report) {
 
 /// States before the generation, so that no target of it is without one.
 void Engine::publish_running() {
-  if (applying_) return;  // the apply will publish
+  if (applying_ || withheld_) return;  // the apply will publish
   send_states(monitor_.whole());
   forwarding::Order order;
   *order.mutable_publish() = compiled_.generation;
@@ -165,6 +172,7 @@ kernel::DeviceNames Engine::device_names() const {
 }
 
 void Engine::reconcile_kernel() {
+  if (withheld_) return;  // what is there belongs to the configuration that was lost
   std::vector<std::string> complaints = seams_.kernel.apply(compiled_.kernel, device_names());
   for (const std::string& sentence : complaints)
     if (std::ranges::count(kernel_complaints_, sentence) == 0) note(Severity::error, "ip: " + sentence);
@@ -264,6 +272,7 @@ void Engine::refuse(const std::string& error, const Done& done) {
 void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_t number,
                     bool dataplane_absent, const Done& done) {
   applying_ = false;
+  withheld_ = false;
   published_ = !dataplane_absent;
   running_ = {std::move(next), number};
   compiled_ = std::move(compiled);

@@ -106,6 +106,8 @@ class Engine {
   std::vector<std::string> kernel_complaints_;
   bool states_changed_ = true;  ///< since they were last stored
   bool booted_ = false;         ///< this is the first start since the machine's
+  bool withheld_ =
+      false;  ///< the configuration was lost: neither dataplane nor kernel is touched before an apply
   bool applying_ = false;
   bool published_ = false;  ///< the dataplane has the running generation
   bool met_ = false;        ///< a dataplane has handed back since the start

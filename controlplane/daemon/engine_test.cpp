@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/daemon/engine.h"
 
+#include <fstream>
+
 #include "controlplane/daemon/engine_fixture.h"
 
 namespace headgate::daemon {
@@ -95,6 +97,24 @@ TEST_F(EngineTest, ADrainAndVerdictsOutlastAKillOfBothProgramsAtOnce) {
   time_->pass(milliseconds(10'000));
   EXPECT_EQ(dataplane_.admission(2, 8080), forwarding::DRAINING);
   EXPECT_THAT(lines_, Not(Contains(testing::HasSubstr("slb:"))));
+}
+
+TEST_F(EngineTest, WithEveryConfigurationFileDamagedNothingIsTouchedUntilAnApply) {
+  start_lab();
+  ASSERT_TRUE(engine_->save(config::Store::Rotation::into_backup).ok());
+  for (const char* file : {"/config.active", "/config.backup", "/config.running"})
+    std::ofstream(directory_ + file) << "half a fi";
+  const auto generation = dataplane_.generation.SerializeAsString();
+  const auto vips = kernel_.plan;
+  start();
+  time_->pass(milliseconds(20'000));
+  EXPECT_EQ(dataplane_.generation.SerializeAsString(), generation);
+  EXPECT_EQ(kernel_.plan, vips);
+  EXPECT_THAT(lines_, Contains(testing::HasSubstr("no stored configuration can be read")));
+  EXPECT_THAT(dataplane_.changes, IsEmpty());
+
+  EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+  EXPECT_GT(dataplane_.generation.number(), 1u);
 }
 
 TEST_F(EngineTest, ARebootEndsWhatAnOperatorHasSet) {
