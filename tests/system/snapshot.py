@@ -73,7 +73,8 @@ def host_files():
     """Names in the folders of the host where a lab or DPDK might leave something."""
     folders = [Path("/run"), Path("/run/dpdk"), Path("/run/lock"), Path("/dev/hugepages"), Path("/sys/fs/bpf"),
                Path("/dev/shm"), Path("/var/lib"), Path("/run/netns")]
-    return {str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    names = {str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return names - {"/run/netns"}  # iproute2 makes it with the first namespace and keeps it; a lab's end removes it empty
 
 
 def take():
@@ -102,4 +103,8 @@ def difference(before, after):
     """What is not as it was, for a message; empty when nothing is."""
     def same(key):
         return after[key] <= before[key] if key in GROWING else after[key] == before[key]
-    return {key: {"before": before[key], "after": after[key]} for key in before if not same(key)}
+    def shown(key):
+        if not isinstance(before[key], set):
+            return {"before": before[key], "after": after[key]}
+        return {"gone": before[key] - after[key], "new": after[key] - before[key]}
+    return {key: shown(key) for key in before if not same(key)}
