@@ -143,6 +143,7 @@ Result<control::Reply> SocketClient::receive(std::uint64_t id) {
     }
     const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) errno = ETIMEDOUT;  // how a receive that took too long says so
     if (got < 0) return gone("does not answer");
     if (got == 0) return Error{"headgated closed the connection"};
     reader_.append({buffer.data(), static_cast<std::size_t>(got)});
