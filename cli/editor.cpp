@@ -28,13 +28,15 @@ void write_out(std::string_view text) {
   std::fflush(stdout);
 }
 
-/// One key, without echo and without waiting for Enter; 'q' at the end of input and for ^C.
-char read_key() {
+/// One key in answer to a question, without echo and without waiting for Enter; 'q' at the end of input and
+/// for ^C.
+char ask_key(std::string_view question) {
   termios old{};
   tcgetattr(STDIN_FILENO, &old);
   termios raw = old;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
   tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  write_out(question);  // not before: a ^C in answer would be the kernel's
   char key = 'q';
   if (::read(STDIN_FILENO, &key, 1) != 1) key = 'q';
   tcsetattr(STDIN_FILENO, TCSANOW, &old);
@@ -99,6 +101,9 @@ std::optional<std::string> Editor::read(const std::string& prompt) {
   skip_ = false;
   prompt_ = prompt;
   end_ = End::line;
+  // Before the prompt is seen: a key typed at once is the editor's, not the kernel's, whose ^C drops what
+  // waits.
+  el_set(line_, EL_PREP_TERM, 1);
   errno = 0;
   int length = 0;
   const char* got = el_gets(line_, &length);
@@ -126,8 +131,7 @@ void Editor::print(std::string_view text) {
 /// At the end of a page; false when the rest is not wanted.
 bool Editor::turn_page() {
   constexpr std::string_view kQuestion = "Press q to quit, any other key to continue";
-  write_out(kQuestion);
-  const char key = read_key();
+  const char key = ask_key(kQuestion);
   write_out("\r" + std::string(kQuestion.size(), ' ') + "\r");
   printed_ = 0;
   skip_ = key == 'q';
