@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ip.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -27,6 +31,50 @@ std::optional<Ipv4> Ipv4::parse(std::string_view text) {
 
 std::string Ipv4::text() const {
   return fmt::format("{}.{}.{}.{}", value >> 24, value >> 16 & 255, value >> 8 & 255, value & 255);
+}
+
+std::optional<Ip> Ip::parse(std::string_view text) {
+  if (const auto v4 = Ipv4::parse(text)) return Ip(*v4);
+  char terminated[INET6_ADDRSTRLEN];
+  if (text.size() >= sizeof terminated) return std::nullopt;
+  text.copy(terminated, text.size());
+  terminated[text.size()] = '\0';
+  Ip address;
+  if (inet_pton(AF_INET6, terminated, address.octets.data()) != 1) return std::nullopt;
+  return address;
+}
+
+std::string Ip::text() const {
+  if (none()) return Ipv4{}.text();
+  if (is_v4()) return v4().text();
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, octets.data(), text, sizeof text);
+}
+
+std::string Ip::wire() const {
+  if (none()) return {};
+  const std::size_t skipped = is_v4() ? 12 : 0;
+  return {reinterpret_cast<const char*>(octets.data()) + skipped, octets.size() - skipped};
+}
+
+std::optional<Ip> Ip::from_wire(std::string_view bytes) noexcept {
+  Ip address;
+  if (bytes.empty()) return address;
+  if (bytes.size() != 4 && bytes.size() != 16) return std::nullopt;
+  if (bytes.size() == 4) address.octets[10] = address.octets[11] = 0xff;
+  std::memcpy(address.octets.data() + 16 - bytes.size(), bytes.data(), bytes.size());
+  return address;
+}
+
+Ip prefix_of(const Ip& address, unsigned length) noexcept {
+  Ip prefix = address;
+  unsigned kept = std::min(address.is_v4() ? 96 + length : length, 128u);
+  for (std::uint8_t& octet : prefix.octets) {
+    const unsigned here = std::min(kept, 8u);
+    octet &= static_cast<std::uint8_t>(0xff00u >> here);
+    kept -= here;
+  }
+  return prefix;
 }
 
 std::optional<unsigned> prefix_length(Ipv4 mask) {

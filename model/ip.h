@@ -21,6 +21,47 @@ struct Ipv4 {
   [[nodiscard]] std::string text() const;
 };
 
+/// An address of either family, in network order; an IPv4 address is IPv4-mapped (RFC 4291, 2.5.5.2). All
+/// zero means "none" throughout.
+struct Ip {
+  std::array<std::uint8_t, 16> octets{};
+
+  constexpr Ip() = default;
+  // Not explicit: an IPv4 address is an address.
+  constexpr Ip(Ipv4 v4) noexcept {  // NOLINT(google-explicit-constructor)
+    if (v4.none()) return;
+    octets[10] = octets[11] = 0xff;
+    for (unsigned i = 0; i < 4; ++i) octets[12 + i] = static_cast<std::uint8_t>(v4.value >> (24 - 8 * i));
+  }
+  auto operator<=>(const Ip&) const = default;
+  [[nodiscard]] constexpr bool none() const noexcept { return *this == Ip{}; }
+  [[nodiscard]] constexpr bool is_v4() const noexcept {
+    for (unsigned i = 0; i < 10; ++i)
+      if (octets[i] != 0) return false;
+    return octets[10] == 0xff && octets[11] == 0xff;
+  }
+  /// The IPv4 address; none for one of the other family.
+  [[nodiscard]] constexpr Ipv4 v4() const noexcept {
+    if (!is_v4()) return {};
+    return {std::uint32_t{octets[12]} << 24 | std::uint32_t{octets[13]} << 16 |
+            std::uint32_t{octets[14]} << 8 | octets[15]};
+  }
+  /// Either notation: a dotted quad as Ipv4::parse takes it, or RFC 4291, 2.2. An IPv4-mapped text is the
+  /// IPv4 address.
+  [[nodiscard]] static std::optional<Ip> parse(std::string_view text);
+  /// A dotted quad, or the canonical text of RFC 5952.
+  [[nodiscard]] std::string text() const;
+
+  /// As messages carry it: empty for none, 4 or 16 octets in network order.
+  [[nodiscard]] std::string wire() const;
+  /// Of wire(), or of bytes from elsewhere: nothing when their number is not 0, 4 or 16.
+  [[nodiscard]] static std::optional<Ip> from_wire(std::string_view bytes) noexcept;
+};
+
+/// The first `length` bits of an address, counted in its own family (0-32 or 0-128), the rest zero. The
+/// prefix 0.0.0.0/0 is not "none": it stays IPv4.
+[[nodiscard]] Ip prefix_of(const Ip& address, unsigned length) noexcept;
+
 /// The length of a contiguous mask (0-32), or nothing when the mask has holes.
 [[nodiscard]] std::optional<unsigned> prefix_length(Ipv4 mask);
 [[nodiscard]] Ipv4 mask_of(unsigned prefix_length);

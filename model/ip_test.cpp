@@ -45,5 +45,36 @@ TEST(Ports, NamesAndNumbersMatch) {
     }
 }
 
+TEST(Ip, HoldsEitherFamily) {
+  EXPECT_EQ(Ip::parse("10.1.2.3"), Ip(Ipv4{0x0a010203}));
+  EXPECT_EQ(Ip::parse("::ffff:10.1.2.3")->text(), "10.1.2.3");
+  EXPECT_EQ(Ip::parse("2001:DB8:0:0:0:1:0:00f")->text(), "2001:db8::1:0:f");
+  EXPECT_TRUE(Ip(Ipv4{}).none());
+  EXPECT_TRUE(Ip::parse("::")->none());
+  EXPECT_EQ(Ip{}.text(), "0.0.0.0");
+  EXPECT_EQ(Ip::parse("10.1.2.3")->v4(), Ipv4{0x0a010203});
+  EXPECT_EQ(Ip::parse("fe80::1")->v4(), Ipv4{});
+  for (const char* wrong : {"", "1.2.3", "1::2::3", "12345::", "fe80::1%eth0", ":", "::1 ",
+                            "1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa"})
+    EXPECT_EQ(Ip::parse(wrong), std::nullopt) << wrong;
+}
+
+TEST(Ip, ComesBackFromItsBytes) {
+  for (const char* text : {"0.0.0.0", "192.0.2.255", "2001:db8::1", "::1"}) {
+    const Ip address = *Ip::parse(text);
+    EXPECT_EQ(Ip::from_wire(address.wire()), address) << text;
+  }
+  EXPECT_EQ(Ip(Ipv4{0x0a010203}).wire(), "\x0a\x01\x02\x03");
+  EXPECT_EQ(Ip::from_wire("12345"), std::nullopt);
+}
+
+TEST(Ip, PrefixesAreOfTheirFamily) {
+  EXPECT_EQ(prefix_of(*Ip::parse("10.255.255.255"), 9).text(), "10.128.0.0");
+  EXPECT_TRUE(prefix_of(*Ip::parse("10.1.1.1"), 0).is_v4());
+  EXPECT_EQ(prefix_of(*Ip::parse("10.1.1.1"), 32).text(), "10.1.1.1");
+  EXPECT_EQ(prefix_of(*Ip::parse("2001:db8:ffff::1"), 33).text(), "2001:db8:8000::");
+  EXPECT_EQ(prefix_of(*Ip::parse("2001:db8::1"), 128).text(), "2001:db8::1");
+}
+
 }  // namespace
 }  // namespace headgate
