@@ -64,6 +64,16 @@ Site& Site::service(std::uint32_t virt, std::uint16_t vport, std::uint16_t rport
   return *this;
 }
 
+Site& Site::udp() {
+  auto& service = *generation_.mutable_service()->rbegin();
+  service.set_protocol(kUdp);
+  for (auto& member : *service.mutable_member()) {
+    member.mutable_target()->set_protocol(kUdp);
+    member.mutable_target()->set_check("udp");
+  }
+  return *this;
+}
+
 Site& Site::weight(std::uint32_t real, std::uint32_t weight) {
   for (auto& service : *generation_.mutable_service()) {
     for (auto& member : *service.mutable_member()) {
@@ -121,7 +131,7 @@ Bench::Bench(const Site& site, Options options) {
   publish(site);
   if (!options.open) return;
   for (const auto& service : site.generation().service()) {
-    for (const auto& member : service.member()) admit(member.real(), forwarding::OPEN, member.rport());
+    for (const auto& member : service.member()) admit(member.target(), forwarding::OPEN);
   }
 }
 
@@ -141,12 +151,18 @@ void Bench::publish(const Site& site) {
 }
 
 void Bench::admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port) {
+  forwarding::Target target;
+  target.set_real(real);
+  target.set_port(port);
+  target.set_protocol(kTcp);
+  target.set_check("tcp");
+  admit(target, admission);
+}
+
+void Bench::admit(const forwarding::Target& target, forwarding::Admission admission) {
   forwarding::States states;
   auto& state = *states.add_target();
-  state.mutable_target()->set_real(real);
-  state.mutable_target()->set_port(port);
-  state.mutable_target()->set_protocol(6);
-  state.mutable_target()->set_check("tcp");
+  *state.mutable_target() = target;
   state.set_admission(admission);
   director.set_states(states);
   generation = director.build();
@@ -166,10 +182,17 @@ void Bench::learn(const Packet& packet) {
         shared.hops.resolve(hop->port, hop->address, mac_of_host(hop->address));
     }
   }
-  for (const Ipv4 host : {packet.source, packet.destination}) {
-    if (const auto hop = table.lookup(host))
+  for (const Ip& host : {packet.source, packet.destination}) {
+    if (!host.is_v4()) continue;
+    if (const auto hop = table.lookup(host.v4()))
       shared.hops.resolve(hop->port, hop->address, mac_of_host(hop->address));
   }
+}
+
+std::vector<Wire> Bench::pass(const std::vector<Packet>& packets, unsigned port) {
+  std::vector<Wire> frames;
+  for (const Packet& packet : packets) frames.push_back(packet.in(port));
+  return pass(frames);
 }
 
 std::vector<Wire> Bench::pass(const std::vector<Wire>& frames) {

@@ -28,6 +28,8 @@ class Site {
   /// Adds a service of virtual server `virt` at 10.10.1.(99 + virt), balanced over the given real servers.
   Site& service(std::uint32_t virt, std::uint16_t vport, std::uint16_t rport,
                 std::vector<std::uint32_t> reals, forwarding::Metric metric = forwarding::ROUNDROBIN);
+  /// Makes the service added last one of UDP; its targets' check is "udp".
+  Site& udp();
   Site& weight(std::uint32_t real, std::uint32_t weight);
   Site& idle(std::uint32_t seconds);
   Site& ports(bool client_side_serves_clients, bool server_side_serves_servers);
@@ -75,9 +77,13 @@ class Bench {
   /// From the client's side, and from the servers' side.
   std::vector<Wire> from_client(const Packet& packet) { return pass(packet.in(kClientPort)); }
   std::vector<Wire> from_server(const Packet& packet) { return pass(packet.in(kServerPort)); }
+  std::vector<Wire> from_client(const std::vector<Packet>& packets) { return pass(packets, kClientPort); }
+  std::vector<Wire> from_server(const std::vector<Packet>& packets) { return pass(packets, kServerPort); }
 
   void publish(const Site& site);
+  /// A TCP target on a port of a real server, as Site makes them.
   void admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port = 8080);
+  void admit(const forwarding::Target& target, forwarding::Admission admission);
   void routes(std::vector<core::Route> routes);
   void wait(std::uint32_t seconds) { now = now.plus_seconds(seconds); }
   /// Looks at every session once; how many were forgotten.
@@ -106,6 +112,7 @@ class Bench {
 
  private:
   struct Loaded;
+  std::vector<Wire> pass(const std::vector<Packet>& packets, unsigned port);
   void learn(const Packet& packet);
   void collect(const core::Frame& frame, std::vector<Wire>& sent);
   void pass_burst(std::span<const Wire> frames, std::vector<Wire>& sent);

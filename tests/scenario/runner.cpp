@@ -39,13 +39,15 @@ std::uint8_t flags_of(const std::string& letters) {
 }
 
 struct Endpoint {
-  Ipv4 host;
+  Ip host;
   std::uint16_t port = 0;
 };
 
 Endpoint endpoint(const std::string& text) {
-  const auto colon = text.find(':');
-  return {address(text.substr(0, colon)), static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1)))};
+  const auto colon = text.rfind(':');
+  const bool bracketed = text.front() == '[';  // an IPv6 address
+  const std::string name = bracketed ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return {host(name), static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1)))};
 }
 
 /// A segment as a line tells it: source, destination, flags, then words with values.
