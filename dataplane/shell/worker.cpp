@@ -22,10 +22,6 @@ namespace headgate::shell {
 namespace {
 
 constexpr unsigned kWantedSize = 256;
-/// A round of the sweep over the whole table.
-constexpr std::uint64_t kSweepRoundNs = 4'000'000'000;
-constexpr std::size_t kSweepLeast = 32;
-constexpr std::size_t kSweepMost = 512;
 /// Empty polls before a worker sleeps, and how its sleep grows.
 constexpr unsigned kPatientPolls = 32;
 constexpr std::uint64_t kFirstSleepNs = 5'000;
@@ -60,10 +56,7 @@ void Worker::run() noexcept {
   prctl(PR_SET_TIMERSLACK, 1'000UL);  // else the kernel stretches short sleeps by 50 us
   workplace_.plans.join(number_);
   while (!stop_.load(std::memory_order_acquire)) {
-    const unsigned handled = poll_once(workplace_.plans.enter(number_));
-    sweep();
-    work_on_task();
-    rest(handled);
+    rest(round());
   }
   held_.release(
       now_, [](core::HopIndex) { return false; }, [](rte_mbuf*, core::HopIndex) {},
@@ -71,6 +64,13 @@ void Worker::run() noexcept {
   for (rte_mbuf*& spare : spares_) rte_pktmbuf_free(std::exchange(spare, nullptr));
   workplace_.plans.leave(number_);
   rte_thread_unregister();
+}
+
+unsigned Worker::round() noexcept {
+  const unsigned handled = poll_once(workplace_.plans.enter(number_));
+  sweep();
+  work_on_task();
+  return handled;
 }
 
 unsigned Worker::poll_once(const Plan& plan) noexcept {
@@ -258,11 +258,7 @@ void Worker::release_held(const Plan& plan) noexcept {
 }
 
 void Worker::sweep() noexcept {
-  const std::uint64_t passed = std::min(now_ns_ - swept_ns_, kSweepRoundNs);
-  const std::size_t due = switch_.capacity() * passed / kSweepRoundNs;
-  if (due < kSweepLeast) return;
-  switch_.sweep(now_, std::min(due, kSweepMost));
-  swept_ns_ = now_ns_;
+  if (const std::size_t due = sweep_pace_.due(switch_.capacity(), now_ns_); due > 0) switch_.sweep(now_, due);
 }
 
 void Worker::work_on_task() noexcept {

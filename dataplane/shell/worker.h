@@ -15,6 +15,7 @@
 #include "dataplane/shell/published.h"
 #include "dataplane/shell/session_memory.h"
 #include "dataplane/shell/session_task.h"
+#include "dataplane/shell/sweep_pace.h"
 #include "dataplane/shell/tx_batches.h"
 
 struct rte_mbuf;
@@ -70,6 +71,9 @@ class Worker {
 
   /// The thread's body; returns after stop().
   void run() noexcept;
+  /// One round of it, without a rest: polls each port once, and does what is due between bursts. Returns the
+  /// packets it handled. The thread must have joined the plans.
+  unsigned round() noexcept;
   /// Any thread.
   void stop() noexcept { stop_.store(true, std::memory_order_release); }
 
@@ -117,7 +121,7 @@ class Worker {
   std::array<core::Counter, core::kMaxPorts> lost_{};
   std::uint64_t now_ns_ = 0;
   Tick now_;
-  std::uint64_t swept_ns_ = 0;
+  SweepPace sweep_pace_;
   unsigned idle_ = 0;
   std::atomic<SessionTask*> task_{nullptr};
   std::atomic<bool> stop_{false};

@@ -5,8 +5,6 @@
 // Frames are prebuilt, 64 bytes with FCS. A rewrite changes 32 bytes of a frame, so that each has to be
 // restored before it can be sent again: the loop copies headers from a pool into the 32 frames of a burst,
 // outside of the measured time, which is taken by hand around process() alone.
-#include <sys/mman.h>
-
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -19,6 +17,9 @@
 #include "dataplane/core/director.h"
 #include "dataplane/core/packet.h"
 #include "dataplane/core/switch.h"
+#include "dataplane/shell/sweep_pace.h"
+#include "tests/bench/huge_memory.h"
+#include "tests/bench/site.h"
 #include "tests/packet/wire.h"
 
 namespace headgate::core {
@@ -27,53 +28,15 @@ namespace {
 using testing::kAck;
 using testing::kSyn;
 
-constexpr std::size_t kFrame = 60;
-constexpr std::size_t kHeaders = 54;
-constexpr Ipv4 kVip{0x0a640001};
-constexpr Ipv4 kServers{0x0a020000};
-constexpr std::uint32_t kClients = 0x0b000000;
-constexpr std::uint32_t kPortsEach = 32768;
-
-/// Zeroed memory on huge pages: explicit ones when there are, transparent ones else.
-class HugeMemory {
- public:
-  explicit HugeMemory(std::size_t bytes) : size_((bytes + kHuge - 1) / kHuge * kHuge) {
-    constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
-    at_ = mmap(nullptr, size_, kProtection, kFlags | MAP_HUGETLB | MAP_POPULATE, -1, 0);
-    if (at_ != MAP_FAILED) return;
-    at_ = mmap(nullptr, size_, kProtection, kFlags, -1, 0);
-    if (at_ == MAP_FAILED) std::abort();
-    madvise(at_, size_, MADV_HUGEPAGE);
-    std::memset(at_, 0, size_);
-  }
-  ~HugeMemory() { munmap(at_, size_); }
-  HugeMemory(const HugeMemory&) = delete;
-  HugeMemory& operator=(const HugeMemory&) = delete;
-  [[nodiscard]] std::span<std::byte> bytes() const { return {static_cast<std::byte*>(at_), size_}; }
-
- private:
-  static constexpr std::size_t kHuge = std::size_t{2} << 20;
-  std::size_t size_;
-  void* at_;
-};
-
-forwarding::Generation site(forwarding::Metric metric, unsigned servers) {
-  forwarding::Generation out;
-  auto& service = *out.add_service();
-  service.set_virt(1), service.set_vip(kVip.value), service.set_vport(80), service.set_protocol(6);
-  service.set_group(1), service.set_metric(metric);
-  for (unsigned real = 1; real <= servers; ++real) {
-    auto& member = *service.add_member();
-    member.set_real(real), member.set_rip(kServers.value + real), member.set_rport(8080);
-    member.set_weight(1), member.set_idle_seconds(600);
-    member.mutable_target()->set_real(real);
-  }
-  for (const unsigned number : {1u, 2u}) {
-    auto& port = *out.add_port();
-    port.set_number(number), port.set_client(true), port.set_server(true);
-  }
-  return out;
-}
+using bench::client_frame;
+using bench::HugeMemory;
+using bench::kClients;
+using bench::kFrame;
+using bench::kHeaders;
+using bench::kPortsEach;
+using bench::kServers;
+using bench::kVip;
+using bench::Pool;
 
 /// A switch with one service, and the frames of one burst.
 struct Bed {
@@ -92,20 +55,7 @@ struct Bed {
       : memory(SessionTable::bytes_needed(sessions)),
         worker({.memory = memory.bytes(), .sessions = sessions, .seed = 0x5eed}, shared) {
     director.set_workers({&worker});
-    director.set_ports({PortNumber{1}, PortNumber{2}});
-    director.set_routes({{.prefix = {0x0a000000}, .length = 8, .port = 1, .gateway = {}},
-                         {.prefix = {}, .length = 0, .port = 0, .gateway = {0x0a010001}}});
-    if (!director.publish(site(metric, servers))) std::abort();
-    forwarding::States states;
-    for (unsigned real = 1; real <= servers; ++real) {
-      states.add_target()->mutable_target()->set_real(real);
-      states.mutable_target(static_cast<int>(real) - 1)->set_admission(forwarding::OPEN);
-      shared.hops.resolve(1, {kServers.value + real}, {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(real)}});
-    }
-    director.set_states(states);
-    shared.hops.resolve(0, {0x0a010001}, {{2, 0, 0, 0, 0, 9}});
-    shared.set_port(0, {{2, 0, 0, 0, 0, 1}}, 1500);
-    shared.set_port(1, {{2, 0, 0, 0, 0, 2}}, 1500);
+    bench::bring_up(director, shared, bench::site(metric, servers));
     generation = director.build();
     for (std::size_t i = 0; i < kBurst; ++i) {
       frames[i].data = &buffers[i * 128], frames[i].capacity = 128;
@@ -127,25 +77,6 @@ struct Bed {
   }
 };
 
-std::vector<std::uint8_t> headers(std::uint32_t session, std::uint8_t flags) {
-  const auto packet = testing::ip(Ipv4{kClients + session / kPortsEach}, kVip)
-                          .tcp(static_cast<std::uint16_t>(1024 + session % kPortsEach), 80, flags)
-                          .padded(kFrame);
-  return packet.in(1).bytes;
-}
-
-/// Prebuilt headers of packets of both directions, in random order of sessions.
-struct Pool {
-  std::vector<std::uint8_t> bytes;
-  std::vector<PortIndex> ports;
-
-  void add(const std::uint8_t* frame, PortIndex port) {
-    bytes.insert(bytes.end(), frame, frame + kHeaders);
-    ports.push_back(port);
-  }
-  [[nodiscard]] const std::uint8_t* at(std::size_t i) const { return &bytes[i * kHeaders]; }
-};
-
 /// Opens every session; of a sample of them, the packets that follow go into the pool.
 Pool establish(Bed& bed, std::uint32_t sessions) {
   constexpr std::uint32_t kPool = 1u << 18;
@@ -153,7 +84,7 @@ Pool establish(Bed& bed, std::uint32_t sessions) {
   Pool pool;
   for (std::uint32_t base = 0; base < sessions; base += kBurst) {
     const auto pass = [&](std::uint8_t flags) {
-      for (std::uint32_t i = 0; i < kBurst; ++i) bed.load(i, headers(base + i, flags).data(), 0);
+      for (std::uint32_t i = 0; i < kBurst; ++i) bed.load(i, client_frame(base + i, flags).data(), 0);
       bed.process();
     };
     pass(kSyn);
@@ -162,7 +93,7 @@ Pool establish(Bed& bed, std::uint32_t sessions) {
       if (!at_server || bed.frames[i].fate != Fate::to_real) std::abort();
       bed.load(i, at_server->reply(kSyn | kAck).padded(kFrame).in(2).bytes.data(), 1);
       if ((base + i) % every != 0) continue;
-      pool.add(headers(base + i, kAck).data(), 0);
+      pool.add(client_frame(base + i, kAck).data(), 0);
       pool.add(at_server->reply(kAck).padded(kFrame).in(2).bytes.data(), 1);
     }
     bed.process();
@@ -171,17 +102,24 @@ Pool establish(Bed& bed, std::uint32_t sessions) {
   return pool;
 }
 
-void shuffle(std::vector<std::uint32_t>& order, std::size_t size) {
-  order.resize(size);
-  for (std::uint32_t i = 0; i < size; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), std::mt19937(7));
+/// A table full of open sessions.
+struct Full {
+  std::uint32_t sessions;
+  Bed bed{forwarding::ROUNDROBIN, 16, sessions};
+  Pool pool = establish(bed, sessions);
+};
+std::unique_ptr<Full> kept;  ///< the latest: filling takes long, so that repetitions share it
+
+Full& full_table(std::uint32_t sessions) {
+  if (kept && kept->sessions == sessions) return *kept;
+  kept.reset();  // two large ones at a time would take the huge pages from each other
+  kept = std::unique_ptr<Full>(new Full{.sessions = sessions});
+  return *kept;
 }
 
 void established(benchmark::State& state, std::uint32_t sessions) {
-  Bed bed(forwarding::ROUNDROBIN, 16, sessions);
-  const Pool pool = establish(bed, sessions);
-  std::vector<std::uint32_t> order;
-  shuffle(order, pool.ports.size());
+  auto& [count, bed, pool] = full_table(sessions);
+  const std::vector<std::uint32_t> order = bench::shuffled(pool.size());
   std::size_t next = 0;
   double seconds = 0;
   for (auto _ : state) {
@@ -198,6 +136,7 @@ void established(benchmark::State& state, std::uint32_t sessions) {
   state.counters["ns_per_packet"] = seconds * 1e9 / packets;
   state.counters["bytes_per_session"] =
       static_cast<double>(SessionTable::bytes_needed(sessions)) / static_cast<double>(sessions);
+  state.SetLabel(bed.memory.pages());
 }
 
 /// New sessions into a table that is half full on average; the clear between rounds is not measured.
@@ -206,7 +145,7 @@ void opening(benchmark::State& state, forwarding::Metric metric, unsigned server
   Bed bed(metric, servers, 2 * kSessions);
   std::vector<std::uint8_t> pool;
   for (std::uint32_t session = 0; session < kSessions; ++session) {
-    const auto frame = headers(session * 7919 % kSessions, kSyn);
+    const auto frame = client_frame(session * 7919 % kSessions, kSyn);
     pool.insert(pool.end(), frame.begin(), frame.begin() + kHeaders);
   }
   std::size_t next = 0;
@@ -226,10 +165,12 @@ void opening(benchmark::State& state, forwarding::Metric metric, unsigned server
   if (bed.worker.fate(Fate::to_real) != bed.worker.packets_in()) state.SkipWithError("not every SYN opened");
   state.counters["new_per_second"] = opened / seconds;
   state.counters["ns_per_packet"] = seconds * 1e9 / opened;
+  state.SetLabel(bed.memory.pages());
 }
 
 /// The floor: one look-up in the same table and the stores of a rewrite, nothing else.
 void bare_probe(benchmark::State& state, std::uint32_t sessions) {
+  kept.reset();
   HugeMemory memory(SessionTable::bytes_needed(sessions));
   SessionTable table(memory.bytes(), sessions, 0x5eed);
   std::vector<FlowKey> keys;
@@ -266,6 +207,22 @@ void bare_probe(benchmark::State& state, std::uint32_t sessions) {
     seconds += took;
   }
   state.counters["ns_per_packet"] = seconds * 1e9 / static_cast<double>(state.iterations() * kBurst);
+  state.SetLabel(memory.pages());
+}
+
+/// What it costs a worker to look at all of a full table once in each round of the sweep, a piece between two
+/// bursts.
+void ageing(benchmark::State& state, std::uint32_t sessions) {
+  Bed& bed = full_table(sessions).bed;
+  constexpr std::size_t kBudget = shell::SweepPace::kLeast;
+  std::size_t forgotten = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto _ : state) forgotten += bed.worker.sweep(bed.now, kBudget);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+  if (forgotten != 0 || bed.worker.sessions() != sessions) state.SkipWithError("not every session stayed");
+  const double each = took.count() / static_cast<double>(state.iterations() * kBudget);
+  state.counters["core_share"] = each * sessions / static_cast<double>(shell::SweepPace::kRoundNs);
+  state.SetLabel(bed.memory.pages());
 }
 
 void register_all() {
@@ -277,6 +234,9 @@ void register_all() {
     run("Established/nat4/" + size, established);
     run("BareProbe/" + size, bare_probe);
   }
+  benchmark::RegisterBenchmark("Ageing/10485760", [](benchmark::State& state) {
+    ageing(state, 10485760);
+  })->Iterations(10485760 / shell::SweepPace::kLeast);  // each entry once
   for (const auto& [name, metric] : {std::pair{"leastconns", forwarding::LEASTCONNS},
                                      {"roundrobin", forwarding::ROUNDROBIN},
                                      {"hash", forwarding::HASH}}) {

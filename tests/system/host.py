@@ -72,7 +72,7 @@ class Lock:
             self._socket.bind(self.NAME)
         except OSError:
             self._socket.close()
-            raise LabError("another demo, test or lab command is at work in the lab; wait for its end") from None
+            raise LabError("another demo, test, bench or lab command is at work in the lab; wait for its end") from None
         return self
 
     def __exit__(self, *_):
