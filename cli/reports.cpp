@@ -148,7 +148,7 @@ Status info_sessions_dump(Shell& shell, const Values&) {
 
 Status info_sessions_cip(Shell& shell, const Values& values) {
   forwarding::SessionFilter filter;
-  filter.set_client(Ipv4::parse(values[0])->value);
+  filter.set_client(Ip::parse(values[0])->wire());
   return show_sessions(shell, filter);
 }
 
@@ -160,7 +160,7 @@ Status info_sessions_cport(Shell& shell, const Values& values) {
 
 Status info_sessions_dip(Shell& shell, const Values& values) {
   forwarding::SessionFilter filter;
-  filter.set_vip(Ipv4::parse(values[0])->value);
+  filter.set_vip(Ip::parse(values[0])->wire());
   return show_sessions(shell, filter);
 }
 

@@ -123,10 +123,10 @@ Result<std::string> one_of(const Objects& objects, std::uint32_t number, std::st
 std::string session_line(const forwarding::Session& session) {
   constexpr std::uint32_t kMinute = 60;
   return fmt::format("{},{:02}: {} {}, {} {} -> {} {} age {} v:{}{}\n", session.worker() + 1, session.port(),
-                     Ipv4{session.client()}.text(), session.client_port(), Ipv4{session.vip()}.text(),
-                     port_name_of(session.vport()), Ipv4{session.rip()}.text(), port_name_of(session.rport()),
-                     (session.left_seconds() + kMinute - 1) / kMinute, session.virt(),
-                     session.state() == "terminated" ? "" : " E");
+                     ip_of(session.client()).text(), session.client_port(), ip_of(session.vip()).text(),
+                     port_name_of(session.vport()), ip_of(session.rip()).text(),
+                     port_name_of(session.rport()), (session.left_seconds() + kMinute - 1) / kMinute,
+                     session.virt(), session.state() == "terminated" ? "" : " E");
 }
 
 std::string_view severity_text(std::uint32_t severity) {

@@ -108,14 +108,18 @@ TEST(Screens, OneObjectOrWhyNot) {
 
 TEST(Screens, SessionsAreListedInTheCapturedForm) {
   const auto sessions = parsed<forwarding::Sessions>(R"(
-    session { worker: 0 port: 4 protocol: 6 client: 2886730350 client_port: 43926 vip: 3232261171 vport: 21
-              rip: 3232286516 rport: 21 virt: 1 real: 2 idle_seconds: 1 left_seconds: 301 state: "open" }
-    session { worker: 1 port: 1 client: 167772161 client_port: 1 vip: 167772162 vport: 80 rip: 167772163 rport: 8080
-              virt: 2 real: 1 left_seconds: 0 state: "terminated" })");
+    session { worker: 0 port: 4 protocol: 6 client: "\xac\x10\x02\x6e" client_port: 43926 vip: "\xc0\xa8\x64\x33" vport: 21
+              rip: "\xc0\xa8\xc7\x34" rport: 21 virt: 1 real: 2 idle_seconds: 1 left_seconds: 301 state: "open" }
+    session { worker: 1 port: 1 client: "\x0a\0\0\x01" client_port: 1 vip: "\x0a\0\0\x02" vport: 80 rip: "\x0a\0\0\x03" rport: 8080
+              virt: 2 real: 1 left_seconds: 0 state: "terminated" }
+    session { worker: 0 port: 1 client: "\x20\x01\x0d\xb8\0\x01\0\0\0\0\0\0\0\0\0\x10" client_port: 40000
+              vip: "\x20\x01\x0d\xb8\0\x01\0\0\0\0\0\0\0\0\x01\0" vport: 80
+              rip: "\x20\x01\x0d\xb8\0\x02\0\0\0\0\0\0\0\0\0\x11" rport: 8080 virt: 3 left_seconds: 60 state: "open" })");
   EXPECT_EQ(session_list(sessions),
             "1,04: 172.16.2.110 43926, 192.168.100.51 ftp -> 192.168.199.52 ftp age 6 v:1 E\n"
             "2,01: 10.0.0.1 1, 10.0.0.2 http -> 10.0.0.3 8080 age 0 v:2\n"
-            "2 sessions\n");
+            "1,01: 2001:db8:1::10 40000, 2001:db8:1::100 http -> 2001:db8:2::11 8080 age 1 v:3 E\n"
+            "3 sessions\n");
   EXPECT_EQ(session_list({}), "0 sessions\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/fake_headgated.h"
 #include "cli/script.h"
+#include "model/ip.h"
 
 namespace headgate::cli {
 namespace {
@@ -186,7 +187,7 @@ TEST(Script, SessionFiltersAreSent) {
   FakeHeadgated headgated;
   EXPECT_TRUE(
       script(headgated, "/info/slb/sess/cip 10.0.0.1\n/i/slb/sess/dport http\n/i/slb/sess/real 3\n").good);
-  EXPECT_EQ(headgated.requests[0].sessions().filter().client(), 0x0a000001u);
+  EXPECT_EQ(headgated.requests[0].sessions().filter().client(), Ip(Ipv4{0x0a000001}).wire());
   EXPECT_EQ(headgated.requests[1].sessions().filter().vport(), 80u);
   EXPECT_EQ(headgated.requests[2].sessions().filter().real(), 3u);
 }

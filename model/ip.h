@@ -58,6 +58,11 @@ struct Ip {
   [[nodiscard]] static std::optional<Ip> from_wire(std::string_view bytes) noexcept;
 };
 
+/// The address that bytes of a checked message carry; none when they carry none.
+[[nodiscard]] inline Ip ip_of(std::string_view bytes) noexcept {
+  return Ip::from_wire(bytes).value_or(Ip{});
+}
+
 /// The first `length` bits of an address, counted in its own family (0-32 or 0-128), the rest zero. The
 /// prefix 0.0.0.0/0 is not "none": it stays IPv4.
 [[nodiscard]] Ip prefix_of(const Ip& address, unsigned length) noexcept;

@@ -44,7 +44,7 @@ std::uint32_t idle_seconds(const Config& config, const Service& service, const R
 void add_member(const Config& config, const FlatService& from, const Real& real, forwarding::Service& to) {
   forwarding::Member& member = *to.add_member();
   member.set_real(real.number());
-  member.set_rip(address_of(real.rip()).value);
+  member.set_rip(Ip(address_of(real.rip())).wire());
   member.set_rport(real_port(from.service));
   member.set_weight(real.weight());
   member.set_idle_seconds(idle_seconds(config, from.service, real));
@@ -54,7 +54,7 @@ void add_member(const Config& config, const FlatService& from, const Real& real,
 void add_service(const Config& config, const FlatService& from, forwarding::Generation& generation) {
   forwarding::Service& service = *generation.add_service();
   service.set_virt(from.virt.number());
-  service.set_vip(address_of(from.virt.vip()).value);
+  service.set_vip(Ip(address_of(from.virt.vip())).wire());
   service.set_vport(from.service.vport());
   service.set_protocol(static_cast<std::uint32_t>(Protocol::tcp));
   service.set_group(from.group.number());
@@ -132,10 +132,11 @@ kernel::Plan kernel_plan(const Config& config, const forwarding::Generation& gen
           {link_of(*port), subnet.address, prefix_length(subnet.mask).value_or(32), subnet.broadcast, false});
   add_routes(config, plan);
   for (const forwarding::Service& service : generation.service()) {
-    plan.addresses.insert(vip_address(config, {service.vip()}));
-    plan.guard.vips.insert({service.vip()});
+    const Ipv4 vip = ip_of(service.vip()).v4();
+    plan.addresses.insert(vip_address(config, vip));
+    plan.guard.vips.insert(vip);
     for (const forwarding::Member& member : service.member())
-      plan.guard.services.insert({{member.rip()}, static_cast<L4Port>(member.rport())});
+      plan.guard.services.insert({ip_of(member.rip()).v4(), static_cast<L4Port>(member.rport())});
   }
   return plan;
 }

@@ -94,7 +94,7 @@ std::optional<bool> available(const forwarding::Service& service, const Monitor&
 /// A virtual server serves as long as one of its services does.
 void note_service(const forwarding::Service& service, const Monitor& monitor, Picture& picture,
                   std::set<std::uint32_t>& undecided) {
-  picture.vips[service.virt()] = {service.vip()};
+  picture.vips[service.virt()] = ip_of(service.vip()).v4();
   const auto serves = available(service, monitor);
   if (!serves) undecided.insert(service.virt());
   if (!serves) return;

@@ -30,8 +30,8 @@ Key binding_key(const forwarding::Service& service, const forwarding::Member& me
           .group = service.group(),
           .real = member.real(),
           .rport = member.rport(),
-          .vip = service.vip(),
-          .rip = member.rip()};
+          .vip = ip_of(service.vip()),
+          .rip = ip_of(member.rip())};
 }
 
 bool is_port(std::uint32_t number) {
@@ -41,7 +41,25 @@ bool is_port(std::uint32_t number) {
 /// Half the round of the clock: longer spans can't be told from negative ones.
 constexpr std::uint32_t kLongestSeconds = std::numeric_limits<std::int32_t>::max() / Tick::kPerSecond;
 
+Status check_address(const std::string& whose, const std::string& bytes) {
+  if (Ip::from_wire(bytes)) return Done{};
+  return Error{fmt::format("{}: an address has 4 or 16 octets, not {}", whose, bytes.size())};
+}
+
+/// A VIP or the address of a real server: one that packets can be sent to.
+Status check_endpoint(const std::string& whose, const std::string& bytes) {
+  if (ip_of(bytes).none() && Ip::from_wire(bytes))
+    return Error{fmt::format("{}: the address is missing", whose)};
+  return check_address(whose, bytes);
+}
+
 Status check(const forwarding::Service& service, const forwarding::Member& member) {
+  const std::string whose = fmt::format("{}: real server {}", text(service), member.real());
+  if (auto checked = check_endpoint(whose, member.rip()); !checked) return checked;
+  if (ip_of(member.rip()).is_v4() != ip_of(service.vip()).is_v4()) {
+    return Error{fmt::format("{} has the address {}, of another family than {}", whose,
+                             ip_of(member.rip()).text(), ip_of(service.vip()).text())};
+  }
   if (!is_port(member.rport()) || member.weight() < 1 || member.weight() > 65535) {
     return Error{fmt::format("{}: real server {} needs a port 1-65535 and a weight 1-65535, not {} and {}",
                              text(service), member.real(), member.rport(), member.weight())};
@@ -69,7 +87,7 @@ Director::Director(Shared& shared)
 // ---- Publishing
 
 Status Director::check(const forwarding::Generation& generation) const {
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> endpoints;
+  std::set<std::tuple<Ip, std::uint32_t, std::uint32_t>> endpoints;
   std::set<BindingKey> bindings;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> members;
   for (const auto& service : generation.service()) {
@@ -78,7 +96,8 @@ Status Director::check(const forwarding::Generation& generation) const {
       return Error{
           fmt::format("{}: protocol {} is not balanced, only TCP (6) is", text(service), service.protocol())};
     }
-    if (!endpoints.emplace(service.vip(), service.vport(), service.protocol()).second) {
+    if (auto checked = check_endpoint(text(service), service.vip()); !checked) return checked;
+    if (!endpoints.emplace(ip_of(service.vip()), service.vport(), service.protocol()).second) {
       return Error{fmt::format("{}: another service has the same address and port", text(service))};
     }
     for (const auto& member : service.member()) {
@@ -130,7 +149,7 @@ Status Director::publish(const forwarding::Generation& generation) {
 }
 
 Service Director::place(const forwarding::Service& service, std::uint32_t index) {
-  Service placed{.vip = {service.vip()},
+  Service placed{.vip = ip_of(service.vip()).v4(),
                  .vport = static_cast<L4Port>(service.vport()),
                  .protocol = static_cast<Protocol>(service.protocol()),
                  .metric = service.metric()};
@@ -158,7 +177,7 @@ Member Director::place(const forwarding::Service& service, const forwarding::Mem
   target.uses.emplace_back(index, slot);
   if (target.state) shared_.admit(slot, target.state->admission());
   return {.binding = slot,
-          .rip = {member.rip()},
+          .rip = ip_of(member.rip()).v4(),
           .rport = static_cast<L4Port>(member.rport()),
           .weight = static_cast<std::uint16_t>(member.weight()),
           .real = words.real.load(std::memory_order_relaxed)};
@@ -301,10 +320,15 @@ forwarding::States Director::states() const {
 
 // ---- Sessions in the administrator's terms
 
+Status Director::check(const forwarding::SessionFilter& filter) {
+  if (auto checked = check_address("filter by client", filter.client()); !checked) return checked;
+  return check_address("filter by VIP", filter.vip());
+}
+
 SessionFilter Director::filter(const forwarding::SessionFilter& filter) const {
-  SessionFilter out{.client = {filter.client()},
+  SessionFilter out{.client = ip_of(filter.client()).v4(),
                     .client_port = static_cast<L4Port>(filter.client_port()),
-                    .vip = {filter.vip()},
+                    .vip = ip_of(filter.vip()).v4(),
                     .vport = static_cast<L4Port>(filter.vport())};
   if (filter.port() != 0) {
     const auto found = std::ranges::find(ports_, filter.port(), &PortNumber::value);
@@ -327,11 +351,11 @@ forwarding::Session Director::describe(const SessionView& view, unsigned worker)
   out.set_worker(worker);
   out.set_port(view.port < ports_.size() ? ports_[view.port].value : 0);
   out.set_protocol(static_cast<std::uint32_t>(view.protocol));
-  out.set_client(view.client.value);
+  out.set_client(Ip(view.client).wire());
   out.set_client_port(view.client_port);
-  out.set_vip(view.vip.value);
+  out.set_vip(Ip(view.vip).wire());
   out.set_vport(view.vport);
-  out.set_rip(view.rip.value);
+  out.set_rip(Ip(view.rip).wire());
   out.set_rport(view.rport);
   out.set_virt(key.virt);
   out.set_real(key.real);

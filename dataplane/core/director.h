@@ -66,7 +66,9 @@ class Director {
   /// Starts totals and highest values afresh; currents stay.
   void clear_stats();
 
-  /// What a filter means to the workers.
+  /// Whether the addresses of a filter are addresses.
+  [[nodiscard]] static Status check(const forwarding::SessionFilter& filter);
+  /// What a filter that was checked means to the workers.
   [[nodiscard]] SessionFilter filter(const forwarding::SessionFilter& filter) const;
   /// A session in the administrator's terms.
   [[nodiscard]] forwarding::Session describe(const SessionView& view, unsigned worker) const;
@@ -82,8 +84,8 @@ class Director {
     std::uint32_t group = 0;
     std::uint32_t real = 0;
     std::uint32_t rport = 0;
-    std::uint32_t vip = 0;
-    std::uint32_t rip = 0;
+    Ip vip;
+    Ip rip;
     auto operator<=>(const BindingKey&) const = default;
   };
   /// 'r' real 0, 'g' group real, 'v' virt real

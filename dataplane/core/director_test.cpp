@@ -15,14 +15,14 @@ forwarding::Service service(std::uint32_t virt, const std::vector<std::uint32_t>
                             std::uint32_t vport = 80) {
   forwarding::Service out;
   out.set_virt(virt);
-  out.set_vip(0x0a0a0163 + virt);
+  out.set_vip(Ip(Ipv4{0x0a0a0163 + virt}).wire());
   out.set_vport(vport);
   out.set_protocol(6);
   out.set_group(1);
   for (const std::uint32_t real : reals) {
     auto& member = *out.add_member();
     member.set_real(real);
-    member.set_rip(0x0a0a020a + real);
+    member.set_rip(Ip(Ipv4{0x0a0a020a + real}).wire());
     member.set_rport(8080);
     member.set_weight(1);
     member.set_idle_seconds(600);
@@ -95,6 +95,19 @@ TEST_F(Publish, RefusesWhatCannotBeSwitchedAndChangesNothing) {
   forwarding::Service udp = service(3, {1});
   udp.set_protocol(17);
   expect_refused(udp, "protocol 17 is not balanced");
+  forwarding::Service short_vip = service(3, {1});
+  short_vip.set_vip("abc");
+  expect_refused(short_vip, "service 80 of virtual server 3: an address has 4 or 16 octets, not 3");
+  short_vip.clear_vip();
+  expect_refused(short_vip, "service 80 of virtual server 3: the address is missing");
+  forwarding::Service long_rip = service(3, {1});
+  long_rip.mutable_member(0)->set_rip(std::string(17, 'a'));
+  expect_refused(long_rip, "real server 1: an address has 4 or 16 octets, not 17");
+  long_rip.mutable_member(0)->clear_rip();
+  expect_refused(long_rip, "real server 1: the address is missing");
+  forwarding::Service mixed = service(3, {1});
+  mixed.mutable_member(0)->set_rip(Ip::parse("2001:db8::1")->wire());
+  expect_refused(mixed, "real server 1 has the address 2001:db8::1, of another family than 10.10.1.102");
   forwarding::Service weightless = service(3, {1});
   weightless.mutable_member(0)->set_weight(0);
   expect_refused(weightless, "weight 1-65535");

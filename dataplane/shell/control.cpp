@@ -59,6 +59,7 @@ void Control::restore() {
   }
   if (auto done = director_.publish(**generation); !done) {
     log("stored generation {}: {}", (*generation)->number(), done.error().message);
+    swap_plan();
     return;
   }
   log("going on with the stored generation {}", director_.published().number());

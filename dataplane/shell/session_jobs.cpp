@@ -18,11 +18,12 @@ void SessionJobs::clear(Server::ClientId client, std::uint64_t order,
 
 void SessionJobs::add(SessionTask::Kind kind, Server::ClientId client, std::uint64_t order,
                       const forwarding::SessionFilter& filter, std::uint32_t limit) {
+  if (auto checked = core::Director::check(filter); !checked) {
+    refuse(client, order, checked.error().message);
+    return;
+  }
   if (jobs_.size() >= kMostJobs) {
-    forwarding::Report report;
-    report.set_id(order);
-    report.set_error("too many lists of sessions are asked for at once");
-    server_.send(client, report);
+    refuse(client, order, "too many lists of sessions are asked for at once");
     return;
   }
   auto job = std::make_unique<Job>();
@@ -34,6 +35,13 @@ void SessionJobs::add(SessionTask::Kind kind, Server::ClientId client, std::uint
   job->task.views.reserve(SessionTask::kPiece);
   jobs_.push_back(std::move(job));
   advance();
+}
+
+void SessionJobs::refuse(Server::ClientId client, std::uint64_t order, const std::string& why) {
+  forwarding::Report report;
+  report.set_id(order);
+  report.set_error(why);
+  server_.send(client, report);
 }
 
 void SessionJobs::advance() {

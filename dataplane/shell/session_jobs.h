@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 
 #include "dataplane/core/director.h"
 #include "dataplane/shell/crew.h"
@@ -40,6 +41,7 @@ class SessionJobs {
 
   void add(SessionTask::Kind kind, Server::ClientId client, std::uint64_t order,
            const forwarding::SessionFilter& filter, std::uint32_t limit);
+  void refuse(Server::ClientId client, std::uint64_t order, const std::string& why);
   void settle(std::unique_ptr<Job> job);
   void report_views(Job& job);
   void finish(const Job& job);

@@ -34,11 +34,13 @@ SteeringTables steering_tables(const forwarding::Generation& generation,
   tables.locals = kernel_addresses;
   for (const auto& service : generation.service()) {
     const auto protocol = static_cast<std::uint8_t>(service.protocol());
-    tables.vips.insert({service.vip()});
-    tables.locals.erase({service.vip()});
+    const Ipv4 vip = ip_of(service.vip()).v4();
+    tables.vips.insert(vip);
+    tables.locals.erase(vip);
     for (const auto& member : service.member()) {
-      tables.services.insert({{member.rip()}, static_cast<L4Port>(member.rport()), protocol});
-      tables.services.insert({{member.rip()}, 0, protocol});
+      const Ipv4 rip = ip_of(member.rip()).v4();
+      tables.services.insert({rip, static_cast<L4Port>(member.rport()), protocol});
+      tables.services.insert({rip, 0, protocol});
     }
   }
   return tables;

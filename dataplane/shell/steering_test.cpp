@@ -95,11 +95,11 @@ forwarding::Generation web() {
   for (const std::uint32_t protocol : {kTcp, kUdp}) {
     auto& service = *generation.add_service();
     service.set_virt(1);
-    service.set_vip(ip("10.10.1.100").value);
+    service.set_vip(Ip(ip("10.10.1.100")).wire());
     service.set_vport(80);
     service.set_protocol(protocol);
     auto& member = *service.add_member();
-    member.set_rip(ip("10.10.2.11").value);
+    member.set_rip(Ip(ip("10.10.2.11")).wire());
     member.set_rport(8080);
   }
   return generation;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -21,7 +22,9 @@ namespace {
 
 constexpr const char* kGeneration = "forwarding.generation";
 constexpr const char* kStates = "forwarding.states";
-constexpr std::string_view kMagic = "HGFW0001";
+/// The number is that of the messages' meaning: what an older build stored is not guessed at.
+constexpr std::string_view kKind = "HGFW";
+constexpr std::string_view kMagic = "HGFW0002";
 constexpr std::size_t kHeader = kMagic.size() + 8;
 
 /// FNV-1a: finds damage, not malice; who can write here is root anyway.
@@ -29,6 +32,14 @@ std::uint64_t checksum(std::string_view bytes) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3;
   return hash;
+}
+
+/// What stands in the place of the magic, fit for a log.
+std::string version_text(std::string_view bytes) {
+  std::string text(bytes.substr(0, kMagic.size()));
+  std::ranges::replace_if(
+      text, [](char byte) { return byte < '0' || byte > 'z'; }, '?');
+  return text;
 }
 
 Error failure(std::string_view what, const std::string& path) {
@@ -84,7 +95,11 @@ Result<std::optional<std::string>> Store::read(const std::string& name) const {
   std::string bytes;
   if (!file || !read_all(file.get(), bytes)) return failure("reading", path);
   const Error damaged{fmt::format("{} is damaged", path)};
-  if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return damaged;
+  if (bytes.size() < kHeader || !bytes.starts_with(kKind)) return damaged;
+  if (!bytes.starts_with(kMagic)) {
+    return Error{fmt::format("{} is of version {}, this build knows {}: started without it", path,
+                             version_text(bytes), kMagic)};
+  }
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + kMagic.size(), sizeof sum);
   std::string content = bytes.substr(kHeader);

@@ -18,7 +18,8 @@ class Store {
   [[nodiscard]] Status save(const forwarding::Generation& generation) const;
   [[nodiscard]] Status save(const forwarding::States& states) const;
 
-  /// Nothing when none was saved; an error when it can't be read or is damaged.
+  /// Nothing when none was saved; an error when it can't be read, is damaged, or was written by a
+  /// build whose messages mean something else.
   [[nodiscard]] Result<std::optional<forwarding::Generation>> generation() const;
   [[nodiscard]] Result<std::optional<forwarding::States>> states() const;
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "model/ip.h"
+
 namespace headgate::shell {
 namespace {
 
@@ -27,7 +29,7 @@ class StoreTest : public testing::Test {
 forwarding::Generation generation(std::uint64_t number) {
   forwarding::Generation generation;
   generation.set_number(number);
-  generation.add_service()->set_vip(0x0a0a0164);
+  generation.add_service()->set_vip(Ip(Ipv4{0x0a0a0164}).wire());
   return generation;
 }
 
@@ -65,6 +67,16 @@ TEST_F(StoreTest, EveryDamagedByteAndEveryCutIsFound) {
   }
   write(good);
   EXPECT_TRUE(store.generation().ok());
+}
+
+TEST_F(StoreTest, WhatAnotherBuildStoredIsRefusedByItsVersion) {
+  const Store store(folder_);
+  ASSERT_TRUE(store.save(generation(3)).ok());
+  std::fstream(file(), std::ios::in | std::ios::out | std::ios::binary) << "HGFW0001";
+  const auto stored = store.generation();
+  ASSERT_FALSE(stored.ok());
+  EXPECT_EQ(stored.error().message,
+            file() + " is of version HGFW0001, this build knows HGFW0002: started without it");
 }
 
 TEST_F(StoreTest, AFileThatOpensButCannotBeReadIsAnErrorWithItsName) {

@@ -32,8 +32,8 @@ BODY = b"0123456789abcdef" * 4096
 GENERATION = """publish {{
   number: {number}
   {ports}
-  service {{ virt: 1 vip: 0x0a4d0164 vport: 80 protocol: 6 group: 1 metric: ROUNDROBIN
-    member {{ real: 1 rip: 0x0a4d020b rport: 8080 weight: 1 idle_seconds: 600
+  service {{ virt: 1 vip: "\\x0a\\x4d\\x01\\x64" vport: 80 protocol: 6 group: 1 metric: ROUNDROBIN
+    member {{ real: 1 rip: "\\x0a\\x4d\\x02\\x0b" rport: 8080 weight: 1 idle_seconds: 600
       target {{ real: 1 port: 8080 protocol: 6 check: "tcp" }} }} }}
   ageing {{ closed_seconds: 2 }}
 }}"""

@@ -15,11 +15,11 @@ constexpr Ipv4 kGateway{0x0a010001};  ///< towards the clients
 
 void add_service(forwarding::Generation& out, unsigned number, forwarding::Metric metric, unsigned servers) {
   auto& service = *out.add_service();
-  service.set_virt(number + 1), service.set_vip(kVip.value + number), service.set_vport(80);
+  service.set_virt(number + 1), service.set_vip(Ip(Ipv4{kVip.value + number}).wire()), service.set_vport(80);
   service.set_protocol(6), service.set_group(1), service.set_metric(metric);
   for (unsigned real = 1; real <= servers; ++real) {
     auto& member = *service.add_member();
-    member.set_real(real), member.set_rip(kServers.value + real), member.set_rport(8080);
+    member.set_real(real), member.set_rip(Ip(Ipv4{kServers.value + real}).wire()), member.set_rport(8080);
     member.set_weight(1), member.set_idle_seconds(600);
     member.mutable_target()->set_real(real);
   }
@@ -47,7 +47,8 @@ void bring_up(core::Director& director, core::Shared& shared, const forwarding::
     auto& state = *states.add_target();
     *state.mutable_target() = member.target();
     state.set_admission(forwarding::OPEN);
-    shared.hops.resolve(1, {member.rip()}, {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(member.real())}});
+    shared.hops.resolve(1, ip_of(member.rip()).v4(),
+                        {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(member.real())}});
   }
   director.set_states(states);
   shared.hops.resolve(0, kGateway, {{2, 0, 0, 0, 0, 9}});

@@ -24,10 +24,11 @@ void require(bool holds) {
 forwarding::Generation site() {
   forwarding::Generation out;
   auto& service = *out.add_service();
-  service.set_virt(1), service.set_vip(0x0a0a0164), service.set_vport(80), service.set_protocol(6);
+  service.set_virt(1), service.set_vip(Ip(Ipv4{0x0a0a0164}).wire()), service.set_vport(80),
+      service.set_protocol(6);
   for (std::uint32_t real = 1; real <= 2; ++real) {
     auto& member = *service.add_member();
-    member.set_real(real), member.set_rip(0x0a0a020a + real), member.set_rport(8080);
+    member.set_real(real), member.set_rip(Ip(Ipv4{0x0a0a020a + real}).wire()), member.set_rport(8080);
     member.set_weight(real), member.set_idle_seconds(60);
     member.mutable_target()->set_real(real);
   }

@@ -43,7 +43,7 @@ Site& Site::service(std::uint32_t virt, std::uint16_t vport, std::uint16_t rport
                     std::vector<std::uint32_t> reals, forwarding::Metric metric) {
   auto& service = *generation_.add_service();
   service.set_virt(virt);
-  service.set_vip(kFirstVip.value + virt);
+  service.set_vip(Ip(Ipv4{kFirstVip.value + virt}).wire());
   service.set_vport(vport);
   service.set_protocol(6);
   service.set_group(1);
@@ -51,7 +51,7 @@ Site& Site::service(std::uint32_t virt, std::uint16_t vport, std::uint16_t rport
   for (const std::uint32_t real : reals) {
     auto& member = *service.add_member();
     member.set_real(real);
-    member.set_rip(kFirstReal.value + real);
+    member.set_rip(Ip(Ipv4{kFirstReal.value + real}).wire());
     member.set_rport(rport);
     member.set_weight(1);
     member.set_idle_seconds(600);

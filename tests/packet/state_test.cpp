@@ -218,7 +218,7 @@ TEST(State, AServerThatMovedToAnotherAddressEndsTheSessionsOfTheOld) {
   Site moved;
   moved.service(1, 80, 8080, {1});
   forwarding::Generation changed = moved.generation();
-  changed.mutable_service(0)->mutable_member(0)->set_rip(address(kServer3).value);
+  changed.mutable_service(0)->mutable_member(0)->set_rip(Ip(address(kServer3)).wire());
   ASSERT_TRUE(bench.director.publish(changed).ok());
   bench.generation = bench.director.build();
   EXPECT_EQ(bench.from_client(session.says(kAck, "x")).size(), 2u);  // a reset to each end
