@@ -59,7 +59,6 @@ constexpr std::array kMaintRows = {
     MaintRow{"drop_land", "LAND attacks:"},
     MaintRow{"drop_no_flags", "No TCP control bits:"},
     MaintRow{"drop_fragment", "IP fragment discards:"},
-    MaintRow{"drop_protocol", "Protocol not balanced:"},
     MaintRow{"drop_no_session", "Packets without session:"},
     MaintRow{"reset_terminated", "Packets of terminated sessions:"},
     MaintRow{"drop_client_port", "Client processing off:"},

@@ -85,6 +85,6 @@ struct Mac {
 using L4Port = std::uint16_t;
 
 /// IP protocol numbers (IANA) that the switch knows.
-enum class Protocol : std::uint8_t { icmp = 1, tcp = 6, udp = 17 };
+enum class Protocol : std::uint8_t { icmp = 1, tcp = 6, udp = 17, icmp6 = 58 };
 
 }  // namespace headgate

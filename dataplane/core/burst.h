@@ -39,7 +39,7 @@ struct Frame {
 };
 
 /// Empty frames the core may fill with packets of its own (resets to the other end). The caller provides one
-/// for each frame of the burst, `capacity` 64 or more; those with action != drop after the call are to be
+/// for each frame of the burst, `capacity` 128 or more; those with action != drop after the call are to be
 /// handled like the frames themselves, the first `used` of them.
 struct Spares {
   std::span<Frame> frames;

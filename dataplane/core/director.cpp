@@ -34,6 +34,11 @@ Key binding_key(const forwarding::Service& service, const forwarding::Member& me
           .rip = ip_of(member.rip())};
 }
 
+bool is_balanced(std::uint32_t protocol) {
+  return protocol == static_cast<std::uint32_t>(Protocol::tcp) ||
+         protocol == static_cast<std::uint32_t>(Protocol::udp);
+}
+
 bool is_port(std::uint32_t number) {
   return number >= 1 && number <= 65535;
 }
@@ -89,12 +94,12 @@ Director::Director(Shared& shared)
 Status Director::check(const forwarding::Generation& generation) const {
   std::set<std::tuple<Ip, std::uint32_t, std::uint32_t>> endpoints;
   std::set<BindingKey> bindings;
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> members;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> members;
   for (const auto& service : generation.service()) {
     if (!is_port(service.vport())) return Error{fmt::format("{}: port must be 1-65535", text(service))};
-    if (service.protocol() != static_cast<std::uint32_t>(Protocol::tcp)) {
-      return Error{
-          fmt::format("{}: protocol {} is not balanced, only TCP (6) is", text(service), service.protocol())};
+    if (!is_balanced(service.protocol())) {
+      return Error{fmt::format("{}: protocol {} is not balanced, only TCP (6) and UDP (17) are",
+                               text(service), service.protocol())};
     }
     if (auto checked = check_endpoint(text(service), service.vip()); !checked) return checked;
     if (!endpoints.emplace(ip_of(service.vip()), service.vport(), service.protocol()).second) {
@@ -103,7 +108,8 @@ Status Director::check(const forwarding::Generation& generation) const {
     for (const auto& member : service.member()) {
       if (auto checked = core::check(service, member); !checked) return checked;
       bindings.insert(binding_key<BindingKey>(service, member));
-      if (!members.emplace(service.virt(), service.vport(), member.real(), member.rport()).second) {
+      if (!members.emplace(service.virt(), service.vport(), service.protocol(), member.real(), member.rport())
+               .second) {
         return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
       }
     }
@@ -114,9 +120,12 @@ Status Director::check(const forwarding::Generation& generation) const {
   }
   const auto kept =
       std::ranges::count_if(slots_, [&](const auto& slot) { return bindings.contains(slot.first); });
-  if (bindings.size() - static_cast<std::size_t>(kept) > free_.size()) {
-    return Error{fmt::format("{} pairs of a service and a real server, at most {} are possible",
-                             bindings.size(), kMaxBindings)};
+  const auto room = std::ranges::count_if(free_, [&](BindingSlot slot) { return !held(slot); });
+  if (bindings.size() - static_cast<std::size_t>(kept) > static_cast<std::size_t>(room)) {
+    return Error{
+        fmt::format("{} pairs of a service and a real server, at most {} are possible, {} of them now: "
+                    "sessions of removed ones are still remembered",
+                    bindings.size(), kMaxBindings, kept + room)};
   }
   return Done{};
 }
@@ -141,6 +150,7 @@ Status Director::publish(const forwarding::Generation& generation) {
 
   shared_.closed_ticks.store(2 * std::max(generation.ageing().closed_seconds(), 1u) * Tick::kPerSecond,
                              std::memory_order_relaxed);
+  shared_.check_resets.store(generation.settings().check_resets(), std::memory_order_relaxed);
   index_layout(*layout);
   set_port_flags(*layout);
   layout_ = std::move(layout);
@@ -149,7 +159,7 @@ Status Director::publish(const forwarding::Generation& generation) {
 }
 
 Service Director::place(const forwarding::Service& service, std::uint32_t index) {
-  Service placed{.vip = ip_of(service.vip()).v4(),
+  Service placed{.vip = ip_of(service.vip()),
                  .vport = static_cast<L4Port>(service.vport()),
                  .protocol = static_cast<Protocol>(service.protocol()),
                  .metric = service.metric()};
@@ -168,6 +178,9 @@ Member Director::place(const forwarding::Service& service, const forwarding::Mem
 
   Shared::Binding& words = shared_.bindings[slot];
   words.idle_ticks.store(member.idle_seconds() * Tick::kPerSecond, std::memory_order_relaxed);
+  const unsigned rules = (service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
+                         (service.fast_udp() ? Shared::Binding::kFastUdp : 0u);
+  words.rules.store(static_cast<std::uint16_t>(rules), std::memory_order_relaxed);
   const auto keys = tallies_of(slot);
   words.real.store(tally_for(keys[0]), std::memory_order_relaxed);
   words.group.store(tally_for(keys[1]), std::memory_order_relaxed);
@@ -177,19 +190,29 @@ Member Director::place(const forwarding::Service& service, const forwarding::Mem
   target.uses.emplace_back(index, slot);
   if (target.state) shared_.admit(slot, target.state->admission());
   return {.binding = slot,
-          .rip = ip_of(member.rip()).v4(),
+          .rip = ip_of(member.rip()),
           .rport = static_cast<L4Port>(member.rport()),
           .weight = static_cast<std::uint16_t>(member.weight()),
           .real = words.real.load(std::memory_order_relaxed)};
 }
 
-// A slot keeps its epoch when it changes hands, so that sessions of the binding before stay terminated.
+// Whether any worker has sessions of a binding, terminated ones too.
+bool Director::held(BindingSlot slot) const {
+  return std::ranges::any_of(workers_, [&](const Switch* worker) { return worker->held(slot) != 0; });
+}
+
+// The one that was retired longest ago of those that no session holds; check() has made sure that there is
+// one. No worker binds to it meanwhile: all have passed since it was closed, or the caller has not published
+// yet.
 BindingSlot Director::slot_for(const BindingKey& key) {
   if (const auto known = slots_.find(key); known != slots_.end()) return known->second;
-  const BindingSlot slot = free_.front();
-  free_.pop_front();
+  const auto unheld = std::ranges::find_if(free_, [&](BindingSlot free) { return !held(free); });
+  const BindingSlot slot = *unheld;
+  free_.erase(unheld);
   slots_[key] = slot;
   bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot)};
+  shared_.bindings[slot].assign(key.vip, static_cast<L4Port>(key.vport), key.rip,
+                                static_cast<L4Port>(key.rport));
   return slot;
 }
 
@@ -326,9 +349,9 @@ Status Director::check(const forwarding::SessionFilter& filter) {
 }
 
 SessionFilter Director::filter(const forwarding::SessionFilter& filter) const {
-  SessionFilter out{.client = ip_of(filter.client()).v4(),
+  SessionFilter out{.client = ip_of(filter.client()),
                     .client_port = static_cast<L4Port>(filter.client_port()),
-                    .vip = ip_of(filter.vip()).v4(),
+                    .vip = ip_of(filter.vip()),
                     .vport = static_cast<L4Port>(filter.vport())};
   if (filter.port() != 0) {
     const auto found = std::ranges::find(ports_, filter.port(), &PortNumber::value);
@@ -336,7 +359,7 @@ SessionFilter Director::filter(const forwarding::SessionFilter& filter) const {
   }
   if (filter.real() == 0 && filter.virt() == 0) return out;
   out.bindings.resize(kMaxBindings);
-  for (BindingSlot slot = 0; slot < kMaxBindings; ++slot) {
+  for (std::size_t slot = 0; slot < kMaxBindings; ++slot) {
     const BindingKey& key = bound_[slot].key;
     out.bindings[slot] = (filter.real() == 0 || filter.real() == key.real) &&
                          (filter.virt() == 0 || filter.virt() == key.virt);
@@ -351,11 +374,11 @@ forwarding::Session Director::describe(const SessionView& view, unsigned worker)
   out.set_worker(worker);
   out.set_port(view.port < ports_.size() ? ports_[view.port].value : 0);
   out.set_protocol(static_cast<std::uint32_t>(view.protocol));
-  out.set_client(Ip(view.client).wire());
+  out.set_client(view.client.wire());
   out.set_client_port(view.client_port);
-  out.set_vip(Ip(view.vip).wire());
+  out.set_vip(view.vip.wire());
   out.set_vport(view.vport);
-  out.set_rip(Ip(view.rip).wire());
+  out.set_rip(view.rip.wire());
   out.set_rport(view.rport);
   out.set_virt(key.virt);
   out.set_real(key.real);

@@ -116,6 +116,7 @@ class Director {
     Sums retired;  ///< traffic of bindings that are gone
   };
 
+  [[nodiscard]] bool held(BindingSlot slot) const;
   [[nodiscard]] BindingSlot slot_for(const BindingKey& key);
   [[nodiscard]] TallySlot tally_for(const TallyKey& key);
   void reclaim_tallies();

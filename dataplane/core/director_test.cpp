@@ -92,9 +92,9 @@ TEST_F(Publish, RefusesWhatCannotBeSwitchedAndChangesNothing) {
   expect_refused(service(3, {1}, 65536), "port must be 1-65535");
   expect_refused(service(2, {1}), "another service has the same address and port");
   expect_refused(service(3, {1, 1}), "real server 1 is listed twice");
-  forwarding::Service udp = service(3, {1});
-  udp.set_protocol(17);
-  expect_refused(udp, "protocol 17 is not balanced");
+  forwarding::Service sctp = service(3, {1});
+  sctp.set_protocol(132);
+  expect_refused(sctp, "protocol 132 is not balanced");
   forwarding::Service short_vip = service(3, {1});
   short_vip.set_vip("abc");
   expect_refused(short_vip, "service 80 of virtual server 3: an address has 4 or 16 octets, not 3");
@@ -240,7 +240,7 @@ TEST_F(Fixture, AReusedSlotKeepsItsEpoch) {
   for (std::uint32_t i = 0; i < 1000; ++i) reals[i] = i + 1;
   std::vector<forwarding::Service> all;
   for (std::uint32_t virt = 2; virt <= 66; ++virt) all.push_back(service(virt, reals));
-  all.push_back(service(67, std::vector<std::uint32_t>(reals.begin(), reals.begin() + 536)));
+  all.push_back(service(67, std::vector<std::uint32_t>(reals.begin(), reals.begin() + 535)));
   publish(all);  // every slot there is
   EXPECT_EQ(shared.state(gone).epoch, ended);
 }

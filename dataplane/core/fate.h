@@ -27,8 +27,11 @@ enum class Fate : std::uint8_t {
   drop_client_port,   ///< for a service, but came in where client processing is off
   drop_server_port,   ///< from a real service, but came in where server processing is off
   drop_no_vport,      ///< for a VIP, on a port without service
-  drop_protocol,      ///< for a VIP or from a real service, of a protocol that is not balanced
   drop_no_session,    ///< in the middle of a connection that the switch does not know
+  drop_bad_reset,     ///< reset of no session, or outside of its connection's window
+  drop_oos_fin,       ///< FIN of no session (out of state)
+  drop_martian,       ///< for a service, from an address that no client can have
+  drop_no_real,       ///< datagram for a service of which no server is available
   drop_table_full,    ///< would open a session, but there is no room for one
   drop_no_route,      ///< no route to where it has to go
   drop_no_neighbour,  ///< no room to remember its next hop

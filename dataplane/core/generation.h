@@ -18,7 +18,7 @@ namespace headgate::core {
 /// One real server of a service.
 struct Member {
   BindingSlot binding = kNoBinding;
-  Ipv4 rip;
+  Ip rip;
   L4Port rport = 0;
   std::uint16_t weight = 1;
   TallySlot real = 0;  ///< sessions of the server over all services, for leastconns
@@ -26,7 +26,7 @@ struct Member {
 
 /// One VIP and port of one protocol.
 struct Service {
-  Ipv4 vip;
+  Ip vip;
   L4Port vport = 0;
   Protocol protocol = Protocol::tcp;
   forwarding::Metric metric = forwarding::LEASTCONNS;
@@ -43,20 +43,23 @@ struct Selection {
 class EndpointTable {
  public:
   struct Entry {
-    Ipv4 address;
+    Ip address;
     L4Port port = 0;
     Protocol protocol = Protocol::tcp;
     std::uint32_t value = 0;
   };
   EndpointTable() = default;
   explicit EndpointTable(std::span<const Entry> entries);
-  [[nodiscard]] const std::uint32_t* find(Ipv4 address, L4Port port, Protocol protocol) const noexcept;
+  [[nodiscard]] const std::uint32_t* find(const Ip& address, L4Port port, Protocol protocol) const noexcept;
 
  private:
   struct Slot {
-    std::uint64_t key = 0;  ///< 0: empty
+    Ip address;
+    L4Port port = 0;
+    std::uint8_t protocol = 0;  ///< 0: empty
     std::uint32_t value = 0;
   };
+  [[nodiscard]] std::size_t start_of(const Ip& address, L4Port port, Protocol protocol) const noexcept;
   std::vector<Slot> slots_;
 };
 
@@ -69,13 +72,13 @@ struct Layout {
   std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
   std::uint64_t server_ports = 0;
 
-  [[nodiscard]] bool is_vip(Ipv4 address) const noexcept {
+  [[nodiscard]] bool is_vip(const Ip& address) const noexcept {
     return vips.find(address, 0, Protocol::icmp) != nullptr;
   }
-  [[nodiscard]] bool is_real(Ipv4 address, L4Port port, Protocol protocol) const noexcept {
+  [[nodiscard]] bool is_real(const Ip& address, L4Port port, Protocol protocol) const noexcept {
     return by_real.find(address, port, protocol) != nullptr;
   }
-  [[nodiscard]] std::optional<std::uint32_t> service(Ipv4 vip, L4Port vport,
+  [[nodiscard]] std::optional<std::uint32_t> service(const Ip& vip, L4Port vport,
                                                      Protocol protocol) const noexcept {
     const std::uint32_t* index = by_vip.find(vip, vport, protocol);
     return index == nullptr ? std::nullopt : std::optional(*index);

@@ -13,11 +13,12 @@
 
 namespace headgate::core {
 
-/// The neighbours that packets are sent to, shared by all workers and the control thread without locks.
+/// The neighbours that packets are sent to, shared by all workers and the control thread. Finding one takes
+/// no lock; claims of new ones take turns, a few stores each.
 ///
 /// A worker claims a slot for an address that it has to reach; the control thread, told by the shell, fills
-/// in the Ethernet address or takes it away. A slot is one 64-bit word, so that a reader sees a whole
-/// neighbour or none. Bounded: a flood of addresses fills the table, not the memory.
+/// in the Ethernet address or takes it away. What a packet needs is one 64-bit word, so that a reader sees a
+/// whole neighbour or none. Bounded: a flood of addresses fills the table, not the memory.
 class Hops {
  public:
   static constexpr std::size_t kSlots = 16384;     ///< a power of two, below kNoHop
@@ -31,28 +32,28 @@ class Hops {
 
   Hops();
 
-  /// Worker: the slot of a neighbour on a port, claimed when it is new; kNoHop when the table is full. `now`
-  /// marks the slot as used, so that it is not reclaimed before its first packet.
-  [[nodiscard]] HopIndex find_or_claim(PortIndex port, Ipv4 address, Tick now) noexcept;
+  /// Worker: the slot of a neighbour on a port, claimed when it is new; kNoHop when the table is full, or
+  /// when another thread kept its turn to claim for too long. `now` marks the slot as used, so that it is not
+  /// reclaimed before its first packet.
+  [[nodiscard]] HopIndex find_or_claim(PortIndex port, const Ip& address, Tick now) noexcept;
   /// Worker: whom to send to. `now` marks the slot as used.
   [[nodiscard]] Hop use(HopIndex index, Tick now) noexcept {
     Slot& slot = slots_[index];
     mark_used(slot, now);
     const std::uint64_t value = slot.value.load(std::memory_order_acquire);
-    const std::uint64_t key = slot.key.load(std::memory_order_relaxed);
     return {.mac = MacWord(value),
-            .port = static_cast<PortIndex>(key >> 32),
+            .port = static_cast<PortIndex>(value >> kPortShift),
             .resolved = (value & kResolved) != 0};
   }
 
   /// Control: the neighbour is reachable at `mac`; claims the slot when there is none.
-  void resolve(PortIndex port, Ipv4 address, const Mac& mac) noexcept;
+  void resolve(PortIndex port, const Ip& address, const Mac& mac) noexcept;
   /// Control: the neighbour is no longer known.
-  void forget(PortIndex port, Ipv4 address) noexcept;
+  void forget(PortIndex port, const Ip& address) noexcept;
 
   struct Neighbour {
     PortIndex port = 0;
-    Ipv4 address;
+    Ip address;
     bool resolved = false;
     Tick used;  ///< the last packet
   };
@@ -65,21 +66,31 @@ class Hops {
 
  private:
   static constexpr std::uint64_t kResolved = std::uint64_t{1} << 63;
+  static constexpr unsigned kPortShift = 48;
 
-  struct alignas(32) Slot {
-    std::atomic<std::uint64_t> key{0};    ///< port and address, plus one bit that says "claimed"
-    std::atomic<std::uint64_t> value{0};  ///< MacWord, and kResolved
+  /// A free slot has tag 0. One that is being filled or freed has kBusy set, and nobody finds it.
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> tag{0};    ///< a hash of port and address, kClaimed, perhaps kBusy
+    std::atomic<std::uint64_t> value{0};  ///< MacWord, port, and kResolved
+    std::atomic<std::uint64_t> first{0};  ///< the address
+    std::atomic<std::uint64_t> last{0};
     std::atomic<std::uint32_t> used{0};
   };
-  std::unique_ptr<Slot[]> slots_;
-  std::atomic<std::uint32_t> claimed_{0};
+  struct Wanted;
+  class Turn;
 
-  [[nodiscard]] std::optional<HopIndex> find(std::uint64_t key) const noexcept;
-  [[nodiscard]] HopIndex claim(std::uint64_t key) noexcept;
+  [[nodiscard]] HopIndex find(const Wanted& wanted) const noexcept;
+  /// Within a turn.
+  [[nodiscard]] HopIndex claim(const Wanted& wanted, Tick now) noexcept;
+  bool free_slot(std::size_t index, Tick before) noexcept;
   static void mark_used(Slot& slot, Tick now) noexcept {
     if (slot.used.load(std::memory_order_relaxed) != now.value)
       slot.used.store(now.value, std::memory_order_relaxed);
   }
+
+  std::unique_ptr<Slot[]> slots_;
+  std::atomic<bool> claiming_{false};  ///< somebody's turn
+  std::uint32_t claimed_ = 0;          ///< within a turn
 };
 
 }  // namespace headgate::core

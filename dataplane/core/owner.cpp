@@ -6,8 +6,10 @@
 namespace headgate::core {
 
 unsigned owner(const Frame& frame, const Generation& generation, unsigned workers) noexcept {
-  const Parsed parsed = parse(frame);
-  if (parsed.shape != Shape::tcp || workers < 2) return 0;
+  if (workers < 2) return 0;
+  Parsed parsed;
+  if (!parse_usual(frame, parsed)) parsed = parse(frame);
+  if (parsed.shape != Shape::whole) return 0;
   const FlowKey& key = parsed.key;
   const bool from_client = generation.layout->is_vip(key.destination);
   const std::uint64_t hash = from_client ? stable_hash(key.source, key.source_port)

@@ -15,20 +15,26 @@
 
 namespace headgate::core {
 
-// Where the fields are (RFC 791, RFC 9293, RFC 768); IPv4 fields from the IP header, TCP fields from its own.
+// Where the fields are (RFC 791, RFC 8200, RFC 9293, RFC 768): of IP from the IP header, of TCP and UDP from
+// their own.
 namespace offset {
 constexpr std::size_t ethernet_type = 12;
 constexpr std::size_t ip = 14;
 constexpr std::size_t ip_length = 2, ip_fragment = 6, ip_ttl = 8, ip_protocol = 9, ip_checksum = 10,
                       ip_source = 12, ip_destination = 16;
+constexpr std::size_t ip6_length = 4, ip6_next = 6, ip6_hop_limit = 7, ip6_source = 8, ip6_destination = 24;
 constexpr std::size_t source_port = 0, destination_port = 2;
 constexpr std::size_t tcp_sequence = 4, tcp_acknowledgement = 8, tcp_data_offset = 12, tcp_flags = 13,
                       tcp_checksum = 16;
+constexpr std::size_t udp_length = 4, udp_checksum = 6;
 }  // namespace offset
 
 constexpr std::size_t kIpHeader = 20;
+constexpr std::size_t kIp6Header = 40;
 constexpr std::size_t kTcpHeader = 20;
+constexpr std::size_t kUdpHeader = 8;
 constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
+constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 
 /// Network order in memory, host order in hand.
 [[nodiscard]] inline std::uint16_t load16(const std::uint8_t* at) noexcept {
@@ -59,26 +65,53 @@ inline void store_raw16(std::uint8_t* at, std::uint16_t value) noexcept {
   std::memcpy(at, &value, 2);
 }
 
+/// An IPv4 address of a header.
+[[nodiscard]] inline Ip mapped(const std::uint8_t* at) noexcept {
+  std::uint32_t address = 0;
+  std::memcpy(&address, at, 4);
+  const IpWords both{kMappedFirst, kMappedLast | std::uint64_t{address} << 32};
+  Ip ip;
+  std::memcpy(ip.octets.data(), &both, sizeof ip);
+  return ip;
+}
+
+/// An IPv6 address of a header.
+[[nodiscard]] inline Ip ip6(const std::uint8_t* at) noexcept {
+  Ip ip;
+  std::memcpy(ip.octets.data(), at, sizeof ip);
+  return ip;
+}
+
+/// Whether TCP control bits neither open nor end a connection.
+[[nodiscard]] constexpr bool is_plain(std::uint8_t flags) noexcept {
+  return (flags & (tcp::syn | tcp::fin | tcp::rst | tcp::ack)) == tcp::ack;
+}
+
 /// What the header checks of one frame found.
 enum class Shape : std::uint8_t {
-  tcp,        ///< a whole TCP segment over IPv4; everything below is valid
-  other,      ///< IPv4 of another protocol; the addresses are valid
-  fragment,   ///< an IPv4 fragment; the addresses are valid
-  foreign,    ///< not untagged IPv4
+  whole,      ///< a whole TCP segment or UDP datagram; everything below is valid
+  other,      ///< IP of another protocol; the addresses are valid
+  fragment,   ///< a fragment; the addresses are valid
+  foreign,    ///< not untagged IP
   truncated,  ///< shorter than its headers say
   malformed,  ///< impossible version or header lengths
-  checksum,   ///< wrong IPv4 header checksum
+  checksum,   ///< wrong IPv4 header checksum, or UDP over IPv6 without a checksum (RFC 8200, 8.1)
 };
 
 struct Parsed {
-  FlowKey key;  ///< ports only for tcp
+  FlowKey key;  ///< ports only for whole
   Shape shape = Shape::foreign;
-  bool udp = false;  ///< of shape other: that is UDP
-  std::uint8_t ttl = 0;
-  std::uint8_t flags = 0;       ///< TCP control bits
-  std::uint8_t l4 = 0;          ///< offset of the TCP header in the frame
-  std::uint16_t ip_length = 0;  ///< the datagram's, without Ethernet padding
+  bool v6 = false;
+  Protocol protocol = Protocol::tcp;  ///< of shape whole, other and fragment: what IP says is inside
+  /// Neither opens nor ends a connection: TCP with ACK and without SYN, FIN and RST; UDP.
+  bool plain = false;
+  std::uint8_t ttl = 0;    ///< or hop limit
+  std::uint8_t flags = 0;  ///< TCP control bits
+  std::uint16_t l4 = 0;    ///< offset of the TCP or UDP header in the frame
+  std::uint16_t end = 0;   ///< offset of the datagram's end, before Ethernet padding
   bool operator==(const Parsed&) const = default;
+
+  [[nodiscard]] bool is_tcp() const noexcept { return protocol == Protocol::tcp; }
 };
 
 /// Checks a frame's headers, every length against the bytes that are really there. Reads nothing outside.
@@ -91,42 +124,66 @@ template <class... Conditions>
   return (static_cast<unsigned>(conditions) & ...) != 0;
 }
 
-/// parse() for nearly all frames, without a call and with hardly a branch: untagged Ethernet, an IPv4 header
-/// without options, a whole TCP segment. False: anything else, and `parsed` is to be had from parse().
+/// parse() for nearly all frames, without a call and with hardly a branch: untagged Ethernet, an IP header
+/// without options or extensions, a whole TCP segment. False: anything else, and `parsed` is to be had from
+/// parse().
 [[nodiscard]] inline bool parse_usual(const Frame& frame, Parsed& parsed) noexcept {
-  if (frame.length < kEthernetHeader + kIpHeader + kTcpHeader) return false;
   const std::uint8_t* ip = frame.data + offset::ip;
-  const std::uint8_t* tcp = ip + kIpHeader;
-  constexpr std::uint16_t kFragment = 0x3fff;  // more fragments, or an offset
-  const std::uint16_t length = load16(ip + offset::ip_length);
+  if (frame.length < kEthernetHeader + kIpHeader + kTcpHeader) return false;
+  const std::uint16_t type = load16(frame.data + offset::ethernet_type);
+  std::size_t l4 = 0;
+  std::size_t end = 0;
+  if (type == kEtherTypeIpv4) {
+    constexpr std::uint16_t kFragment = 0x3fff;  // more fragments, or an offset
+    l4 = kEthernetHeader + kIpHeader;
+    end = kEthernetHeader + load16(ip + offset::ip_length);
+    const bool usual = all(ip[0] == 0x45, ip[offset::ip_protocol] == static_cast<std::uint8_t>(Protocol::tcp),
+                           (load16(ip + offset::ip_fragment) & kFragment) == 0, sum_of_20(ip) == 0xffff);
+    if (!usual) return false;
+    parsed.key.source = mapped(ip + offset::ip_source);
+    parsed.key.destination = mapped(ip + offset::ip_destination);
+    parsed.ttl = ip[offset::ip_ttl];
+    parsed.v6 = false;
+  } else {
+    l4 = kEthernetHeader + kIp6Header;
+    const bool usual = all(type == kEtherTypeIpv6, frame.length >= l4 + kTcpHeader, ip[0] / 16 == 6,
+                           ip[offset::ip6_next] == static_cast<std::uint8_t>(Protocol::tcp));
+    if (!usual) return false;
+    end = l4 + load16(ip + offset::ip6_length);
+    parsed.key.source = ip6(ip + offset::ip6_source);
+    parsed.key.destination = ip6(ip + offset::ip6_destination);
+    // IPv4-mapped addresses, which parse() refuses, have no first word.
+    if (words(parsed.key.source).first == 0 || words(parsed.key.destination).first == 0) return false;
+    parsed.ttl = ip[offset::ip6_hop_limit];
+    parsed.v6 = true;
+  }
+  const std::uint8_t* tcp = frame.data + l4;
   const std::size_t header = std::size_t{tcp[offset::tcp_data_offset]} / 16 * 4;
-  const bool usual =
-      all(load16(frame.data + offset::ethernet_type) == kEtherTypeIpv4, ip[0] == 0x45,
-          ip[offset::ip_protocol] == static_cast<std::uint8_t>(Protocol::tcp),
-          (load16(ip + offset::ip_fragment) & kFragment) == 0, kEthernetHeader + length <= frame.length,
-          header >= kTcpHeader, kIpHeader + header <= length, sum_of_20(ip) == 0xffff);
-  if (!usual) return false;
   const std::uint32_t ports = load32(tcp + offset::source_port);
-  parsed.key = {.source = {load32(ip + offset::ip_source)},
-                .destination = {load32(ip + offset::ip_destination)},
-                .source_port = static_cast<L4Port>(ports >> 16),
-                .destination_port = static_cast<L4Port>(ports)};
-  parsed.shape = Shape::tcp;
-  parsed.ttl = ip[offset::ip_ttl];
+  parsed.key.source_port = static_cast<L4Port>(ports >> 16);
+  parsed.key.destination_port = static_cast<L4Port>(ports);
+  parsed.shape = Shape::whole;
+  parsed.protocol = Protocol::tcp;
   parsed.flags = tcp[offset::tcp_flags] & 0x3f;
-  parsed.l4 = kEthernetHeader + kIpHeader;
-  parsed.ip_length = length;
-  return true;
+  parsed.plain = is_plain(parsed.flags);
+  parsed.l4 = static_cast<std::uint16_t>(l4);
+  parsed.end = static_cast<std::uint16_t>(end);
+  return all(end <= frame.length, header >= kTcpHeader, l4 + header <= end);
 }
 
-/// The segment in a frame of shape tcp.
+/// The bytes of a TCP segment beyond its header.
+[[nodiscard]] inline std::uint32_t payload_of(const Frame& frame, const Parsed& parsed) noexcept {
+  const std::size_t header = std::size_t{frame.data[parsed.l4 + offset::tcp_data_offset]} / 16 * 4;
+  return static_cast<std::uint32_t>(parsed.end - parsed.l4 - header);
+}
+
+/// The segment in a frame of shape whole that is TCP.
 [[nodiscard]] inline Segment segment_of(const Frame& frame, const Parsed& parsed) noexcept {
   const std::uint8_t* tcp = frame.data + parsed.l4;
-  const std::size_t header = std::size_t{tcp[offset::tcp_data_offset]} / 16 * 4;
   return {.flags = parsed.flags,
           .sequence = load32(tcp + offset::tcp_sequence),
           .acknowledgement = load32(tcp + offset::tcp_acknowledgement),
-          .payload = static_cast<std::uint32_t>(offset::ip + parsed.ip_length - parsed.l4 - header)};
+          .payload = payload_of(frame, parsed)};
 }
 
 }  // namespace headgate::core

@@ -77,12 +77,12 @@ TEST(Parse, TheShortWayKnowsAGoodSegmentAndAgreesOnMutatedOnes) {
 TEST(Parse, FindsEveryFieldOfAGoodSegment) {
   Bytes bytes = good();
   const Parsed parsed = parse_exactly(bytes);
-  EXPECT_EQ(parsed.shape, Shape::tcp);
-  EXPECT_EQ(parsed.key, (FlowKey{{0x0a0a010a}, {0x0a0a0164}, 40000, 80}));
+  EXPECT_EQ(parsed.shape, Shape::whole);
+  EXPECT_EQ(parsed.key, (FlowKey{Ipv4{0x0a0a010a}, Ipv4{0x0a0a0164}, 40000, 80}));
   EXPECT_EQ(parsed.ttl, 64);
   EXPECT_EQ(parsed.flags, tcp::syn);
   EXPECT_EQ(parsed.l4, 34);
-  EXPECT_EQ(parsed.ip_length, 46);
+  EXPECT_EQ(parsed.end, 60);
   Frame frame{.data = bytes.data(), .length = 60};
   const Segment segment = segment_of(frame, parsed);
   EXPECT_EQ(segment.sequence, 5u);
@@ -107,7 +107,7 @@ TEST(Parse, ChecksVersionAndHeaderLength) {
     if (possible) continue;
     EXPECT_EQ(shape, Shape::malformed) << first;
   }
-  EXPECT_EQ(with(14, 0x45), Shape::tcp);
+  EXPECT_EQ(with(14, 0x45), Shape::whole);
   EXPECT_EQ(with(14, 0x4b), Shape::truncated) << "no room for TCP behind the options";
 }
 
@@ -116,7 +116,7 @@ TEST(Parse, ChecksTheTotalLength) {
     const Shape shape = with(17, static_cast<std::uint8_t>(length));
     const Shape expected = length < 20                  ? Shape::malformed
                            : length < 44 || length > 46 ? Shape::truncated
-                                                        : Shape::tcp;
+                                                        : Shape::whole;
     EXPECT_EQ(shape, expected) << length;
   }
 }
@@ -124,7 +124,7 @@ TEST(Parse, ChecksTheTotalLength) {
 TEST(Parse, ChecksTheDataOffset) {
   for (unsigned words = 0; words < 16; ++words) {
     const Shape shape = with(46, static_cast<std::uint8_t>(words << 4));
-    EXPECT_EQ(shape, words < 5 ? Shape::malformed : words > 6 ? Shape::truncated : Shape::tcp) << words;
+    EXPECT_EQ(shape, words < 5 ? Shape::malformed : words > 6 ? Shape::truncated : Shape::whole) << words;
   }
 }
 
@@ -140,15 +140,14 @@ TEST(Parse, TellsFragmentsAndOtherProtocols) {
   EXPECT_EQ(with(20, 0x20), Shape::fragment);
   EXPECT_EQ(with(20, 0x1f), Shape::fragment);
   EXPECT_EQ(with(21, 0x01), Shape::fragment);
-  EXPECT_EQ(with(20, 0x40), Shape::tcp);
-  EXPECT_EQ(with(20, 0x80), Shape::tcp) << "the reserved bit says nothing of fragments";
+  EXPECT_EQ(with(20, 0x40), Shape::whole);
+  EXPECT_EQ(with(20, 0x80), Shape::whole) << "the reserved bit says nothing of fragments";
   EXPECT_EQ(with(23, 1), Shape::other);
-  EXPECT_EQ(with(23, 17), Shape::other);
+  EXPECT_EQ(with(23, 17), Shape::malformed) << "as UDP, its length is impossible";
 }
 
 TEST(Parse, TaggedAndForeignFramesAreForeign) {
-  for (const auto& [high, low] :
-       {std::pair{0x81, 0x00}, {0x88, 0xa8}, {0x86, 0xdd}, {0x08, 0x06}, {0x00, 0x2e}}) {
+  for (const auto& [high, low] : {std::pair{0x81, 0x00}, {0x88, 0xa8}, {0x08, 0x06}, {0x00, 0x2e}}) {
     Bytes bytes = good();
     bytes[12] = static_cast<std::uint8_t>(high);
     bytes[13] = static_cast<std::uint8_t>(low);
@@ -161,7 +160,7 @@ TEST(Parse, TaggedAndForeignFramesAreForeign) {
 TEST(Reset, WritesAllSixtyBytes) {
   Bytes bytes(60, 0xee);
   Frame frame{.data = bytes.data(), .capacity = 60};
-  write_reset(frame, {{0x0a0a0164}, {0x0a0a010a}, 80, 40000},
+  write_reset(frame, {Ipv4{0x0a0a0164}, Ipv4{0x0a0a010a}, 80, 40000},
               {.sequence = 1, .acknowledgement = 2, .acknowledges = true});
   write_ethernet(frame.data, MacWord(Mac{{1, 2, 3, 4, 5, 6}}), MacWord(Mac{{7, 8, 9, 10, 11, 12}}));
   const Bytes expected = {1,  2,    3,    4,  5, 6,    7,    8,    9, 10,   11,   12, 8,  0, 0x45,

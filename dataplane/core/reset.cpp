@@ -14,23 +14,37 @@ namespace {
 
 constexpr std::uint8_t kTtl = 64;
 
-// The TCP checksum covers the addresses, the protocol and the length of the segment too (RFC 9293, 3.1).
-std::uint16_t pseudo_header_sum(const std::uint8_t* ip) noexcept {
-  std::array<std::uint8_t, 12> pseudo{};
-  std::memcpy(pseudo.data(), ip + offset::ip_source, 8);
-  pseudo[9] = static_cast<std::uint8_t>(Protocol::tcp);
-  store16(pseudo.data() + 10, kTcpHeader);
+// The TCP checksum covers the addresses, the protocol and the length of the segment too (RFC 9293, 3.1;
+// RFC 8200, 8.1).
+std::uint16_t pseudo_header_sum(const FlowKey& key) noexcept {
+  const std::size_t skipped = key.source.is_v4() ? 12 : 0;
+  std::array<std::uint8_t, 36> pseudo{};
+  std::memcpy(pseudo.data(), key.source.octets.data() + skipped, 16 - skipped);
+  std::memcpy(pseudo.data() + 16, key.destination.octets.data() + skipped, 16 - skipped);
+  pseudo[33] = static_cast<std::uint8_t>(Protocol::tcp);
+  store16(pseudo.data() + 34, kTcpHeader);
   return sum_of(pseudo.data(), pseudo.size());
 }
 
-void write_ip(std::uint8_t* ip, const FlowKey& key) noexcept {
+std::uint8_t* write_ip4(std::uint8_t* ip, const FlowKey& key) noexcept {
   ip[0] = 0x45;
   store16(ip + offset::ip_length, kIpHeader + kTcpHeader);
   ip[offset::ip_ttl] = kTtl;
   ip[offset::ip_protocol] = static_cast<std::uint8_t>(Protocol::tcp);
-  store32(ip + offset::ip_source, key.source.value);
-  store32(ip + offset::ip_destination, key.destination.value);
+  std::memcpy(ip + offset::ip_source, key.source.octets.data() + 12, 4);
+  std::memcpy(ip + offset::ip_destination, key.destination.octets.data() + 12, 4);
   store_raw16(ip + offset::ip_checksum, static_cast<std::uint16_t>(~sum_of(ip, kIpHeader)));
+  return ip + kIpHeader;
+}
+
+std::uint8_t* write_ip6(std::uint8_t* ip, const FlowKey& key) noexcept {
+  ip[0] = 0x60;
+  store16(ip + offset::ip6_length, kTcpHeader);
+  ip[offset::ip6_next] = static_cast<std::uint8_t>(Protocol::tcp);
+  ip[offset::ip6_hop_limit] = kTtl;
+  std::memcpy(ip + offset::ip6_source, key.source.octets.data(), 16);
+  std::memcpy(ip + offset::ip6_destination, key.destination.octets.data(), 16);
+  return ip + kIp6Header;
 }
 
 }  // namespace
@@ -47,12 +61,13 @@ ResetNumbers reset_to_receiver(const Segment& segment) noexcept {
 }
 
 void write_reset(Frame& frame, const FlowKey& key, const ResetNumbers& numbers) noexcept {
-  assert(frame.capacity >= kResetFrame);
-  std::memset(frame.data + kEthernetHeader, 0, kResetFrame - kEthernetHeader);
-  store16(frame.data + offset::ethernet_type, kEtherTypeIpv4);
+  const bool v4 = key.source.is_v4();
+  frame.length = v4 ? kLeastFrame : kResetFrame;
+  assert(frame.capacity >= frame.length);
+  std::memset(frame.data + kEthernetHeader, 0, frame.length - kEthernetHeader);
+  store16(frame.data + offset::ethernet_type, v4 ? kEtherTypeIpv4 : kEtherTypeIpv6);
   std::uint8_t* ip = frame.data + offset::ip;
-  write_ip(ip, key);
-  std::uint8_t* tcp = ip + kIpHeader;
+  std::uint8_t* tcp = v4 ? write_ip4(ip, key) : write_ip6(ip, key);
   store16(tcp + offset::source_port, key.source_port);
   store16(tcp + offset::destination_port, key.destination_port);
   store32(tcp + offset::tcp_sequence, numbers.sequence);
@@ -60,8 +75,7 @@ void write_reset(Frame& frame, const FlowKey& key, const ResetNumbers& numbers) 
   tcp[offset::tcp_data_offset] = kTcpHeader / 4 * 16;
   tcp[offset::tcp_flags] = static_cast<std::uint8_t>(tcp::rst | (numbers.acknowledges ? tcp::ack : 0));
   store_raw16(tcp + offset::tcp_checksum,
-              static_cast<std::uint16_t>(~sum_of(tcp, kTcpHeader, pseudo_header_sum(ip))));
-  frame.length = kResetFrame;
+              static_cast<std::uint16_t>(~sum_of(tcp, kTcpHeader, pseudo_header_sum(key))));
 }
 
 void swap_ethernet(Frame& frame) noexcept {

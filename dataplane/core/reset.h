@@ -26,11 +26,14 @@ struct ResetNumbers {
 /// segment's place.
 [[nodiscard]] ResetNumbers reset_to_receiver(const Segment& segment) noexcept;
 
-/// Bytes of the frame that write_reset makes: the least that Ethernet carries, without FCS.
-constexpr std::size_t kResetFrame = 60;
+/// The least that Ethernet carries, without FCS.
+constexpr std::size_t kLeastFrame = 60;
+/// Bytes of the longest frame that write_reset makes, one of IPv6.
+constexpr std::size_t kResetFrame = 74;
 
 /// Writes a whole reset from `key.source` to `key.destination` into a frame with room for kResetFrame bytes,
-/// all but the Ethernet addresses. TTL 64, no options, padded with zeros, checksums valid.
+/// all but the Ethernet addresses, in the addresses' family. TTL 64, no options, padded with zeros, checksums
+/// valid.
 void write_reset(Frame& frame, const FlowKey& key, const ResetNumbers& numbers) noexcept;
 
 /// Sends a frame back to where it came from.

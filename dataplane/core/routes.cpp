@@ -2,29 +2,41 @@
 #include "dataplane/core/routes.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
 
 namespace headgate::core {
+namespace {
+
+constexpr unsigned kMappedBits = 96;
+
+}  // namespace
 
 Routes::Routes(std::vector<Route> routes) {
   const auto order = [](const Route& r) { return std::tuple(r.prefix, r.metric, r.port, r.gateway); };
-  std::ranges::sort(routes, {}, order);
+  std::map<unsigned, std::vector<Route>, std::greater<>> by_length;
   for (Route& route : routes) {
-    if (route.length > 32) continue;
-    route.prefix.value &= mask_of(route.length).value;
-    auto& same_length = by_length_[route.length];
-    const bool known = !same_length.empty() && same_length.back().prefix == route.prefix;
-    if (!known) same_length.push_back(route);  // the lowest metric came first
+    const bool v4 = route.prefix.is_v4();
+    if (route.length > (v4 ? 32u : 128u)) continue;
+    route.prefix = prefix_of(route.prefix, route.length);
+    by_length[route.length + (v4 ? kMappedBits : 0)].push_back(route);
+  }
+  for (auto& [bits, same_length] : by_length) {
+    std::ranges::sort(same_length, {}, order);
+    const auto same_prefix = std::ranges::unique(same_length, {}, &Route::prefix);  // the lowest metric stays
+    same_length.erase(same_prefix.begin(), same_prefix.end());
+    lengths_.push_back({bits, std::move(same_length)});
   }
 }
 
-std::optional<NextHop> Routes::lookup(Ipv4 destination) const noexcept {
-  for (unsigned length = 33; length-- > 0;) {
-    const auto& routes = by_length_[length];
-    if (routes.empty()) continue;
-    const Ipv4 prefix{destination.value & mask_of(length).value};
-    const auto found = std::ranges::lower_bound(routes, prefix, {}, &Route::prefix);
-    if (found == routes.end() || found->prefix != prefix) continue;
+std::optional<NextHop> Routes::lookup(const Ip& destination) const noexcept {
+  const bool v4 = destination.is_v4();
+  for (const Length& length : lengths_) {
+    if (v4 && length.bits < kMappedBits) return std::nullopt;  // those of IPv6
+    const Ip prefix = prefix_of(destination, v4 ? length.bits - kMappedBits : length.bits);
+    const auto found = std::ranges::lower_bound(length.routes, prefix, {}, &Route::prefix);
+    if (found == length.routes.end() || found->prefix != prefix) continue;
     return NextHop{found->port, found->gateway.none() ? destination : found->gateway};
   }
   return std::nullopt;

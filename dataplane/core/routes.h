@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,29 +13,40 @@ namespace headgate::core {
 /// Where a destination is reached: the port, and the address to resolve there.
 struct NextHop {
   PortIndex port = 0;
-  Ipv4 address;
+  Ip address;
   bool operator==(const NextHop&) const = default;
 };
 
+/// The prefix of the default route of IPv4; that of IPv6 is Ip{}.
+inline constexpr Ip kAnyIpv4 = [] {
+  Ip any;
+  any.octets[10] = any.octets[11] = 0xff;
+  return any;
+}();
+
 struct Route {
-  Ipv4 prefix;
-  unsigned length = 0;
+  Ip prefix;            ///< its family is the route's
+  unsigned length = 0;  ///< 0-32 or 0-128
   PortIndex port = 0;
-  Ipv4 gateway;  ///< none: the destination itself is on the link
+  Ip gateway;  ///< none: the destination itself is on the link
   std::uint32_t metric = 0;
   bool operator==(const Route&) const = default;
 };
 
-/// An immutable copy of the kernel's main routing table, as far as it leads out of our ports.
+/// An immutable copy of the kernel's main routing tables, as far as they lead out of our ports.
 class Routes {
  public:
   Routes() = default;
   explicit Routes(std::vector<Route> routes);
   /// Longest prefix, then lowest metric; nothing when no route fits.
-  [[nodiscard]] std::optional<NextHop> lookup(Ipv4 destination) const noexcept;
+  [[nodiscard]] std::optional<NextHop> lookup(const Ip& destination) const noexcept;
 
  private:
-  std::array<std::vector<Route>, 33> by_length_;  ///< each sorted by prefix
+  struct Length {
+    unsigned bits = 0;          ///< of the 128: those of IPv4 have 96 and more
+    std::vector<Route> routes;  ///< sorted by prefix
+  };
+  std::vector<Length> lengths_;  ///< longest first
 };
 
 }  // namespace headgate::core

@@ -55,7 +55,7 @@ const Member* least_loaded(const Service& service, const Selection& selection, c
 }
 
 const Member* hashed(const Service& service, const Selection& selection, const Shared& shared,
-                     Ipv4 client) noexcept {
+                     const Ip& client) noexcept {
   const std::size_t count = selection.open.size();
   const std::uint64_t start = stable_hash(client, 0);
   for (std::size_t tries = 0; tries < count; ++tries) {
@@ -77,7 +77,7 @@ std::shared_ptr<const Selection> select(const Service& service, const Shared& sh
   return selection;
 }
 
-const Member* pick(const Service& service, const Selection& selection, const Shared& shared, Ipv4 client,
+const Member* pick(const Service& service, const Selection& selection, const Shared& shared, const Ip& client,
                    Cursor& cursor) noexcept {
   switch (service.metric) {
     case forwarding::ROUNDROBIN:

@@ -22,6 +22,6 @@ using Cursor = std::uint32_t;
 /// the available members, the same on every unit; weights do not matter. A member that closed since the
 /// selection was made is passed over.
 [[nodiscard]] const Member* pick(const Service& service, const Selection& selection, const Shared& shared,
-                                 Ipv4 client, Cursor& cursor) noexcept;
+                                 const Ip& client, Cursor& cursor) noexcept;
 
 }  // namespace headgate::core

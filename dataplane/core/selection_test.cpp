@@ -21,25 +21,25 @@ struct Choice {
   Choice(forwarding::Metric metric, const std::vector<int>& weights) {
     service.metric = metric;
     for (std::uint32_t m = 0; m < weights.size(); ++m) {
-      service.members.push_back({.binding = m,
-                                 .rip = {m + 1},
+      service.members.push_back({.binding = static_cast<BindingSlot>(m),
+                                 .rip = Ipv4{m + 1},
                                  .rport = 80,
                                  .weight = static_cast<std::uint16_t>(weights[m]),
                                  .real = m});
-      shared.admit(m, forwarding::OPEN);
+      shared.admit(static_cast<BindingSlot>(m), forwarding::OPEN);
     }
     renew();
   }
   void renew() { selection = select(service, shared); }
   /// The member that takes the session of a client, -1: none.
-  int next(Ipv4 client = {77}) {
+  int next(Ip client = Ipv4{77}) {
     const Member* member = pick(service, *selection, shared, client, cursor);
     return member == nullptr ? -1 : static_cast<int>(member->binding);
   }
   std::map<int, int> spread(int sessions, bool stay) {
     std::map<int, int> taken;
     for (int i = 0; i < sessions; ++i) {
-      const int member = next({0x0a000000u + static_cast<std::uint32_t>(i)});
+      const int member = next(Ipv4{0x0a000000u + static_cast<std::uint32_t>(i)});
       ++taken[member];
       if (stay) shared.tallies[static_cast<std::size_t>(member)].open();
     }
@@ -87,7 +87,7 @@ TEST(Selection, LeastconnsSharesIdleServersEvenly) {
 
 TEST(Selection, HashIsStableAndEvenAndIgnoresWeights) {
   Choice choice(forwarding::HASH, {1, 48, 1});
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(choice.next({0x0a01010a}), choice.next({0x0a01010a}));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(choice.next(Ipv4{0x0a01010a}), choice.next(Ipv4{0x0a01010a}));
   for (const auto& [member, sessions] : choice.spread(3000, true)) {
     EXPECT_GE(sessions, 900) << member;
     EXPECT_LE(sessions, 1100) << member;

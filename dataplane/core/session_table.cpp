@@ -5,13 +5,11 @@
 #include <bit>
 #include <cassert>
 
-#include <emmintrin.h>
-
 namespace headgate::core {
 namespace {
 
-// Two keys a session, at a mean of 9 of 15 slots: one key in twenty lives in its second bucket.
-constexpr std::size_t kMeanSlotsUsed = 9;
+// Two keys a session, at a mean of 8 of 12 slots: one key in sixty lives in its second bucket.
+constexpr std::size_t kMeanSlotsUsed = 8;
 
 }  // namespace
 
@@ -20,65 +18,55 @@ std::size_t SessionTable::buckets_for(std::size_t capacity) noexcept {
 }
 
 std::size_t SessionTable::bytes_needed(std::size_t capacity) noexcept {
-  return (capacity + 1) * sizeof(Session) + buckets_for(capacity) * sizeof(Bucket);
+  const std::size_t rests = (capacity + 1) * sizeof(SessionRest) + sizeof(Bucket) - 1;
+  return (capacity + 1) * sizeof(Session) + rests / sizeof(Bucket) * sizeof(Bucket) +
+         buckets_for(capacity) * sizeof(Bucket);
 }
 
-SessionTable::SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed) noexcept
+SessionTable::SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed,
+                           std::span<const Shared::Binding> bindings) noexcept
     : sessions_(reinterpret_cast<Session*>(memory.data())),
-      buckets_(reinterpret_cast<Bucket*>(sessions_ + capacity + 1)),
+      rests_(reinterpret_cast<SessionRest*>(sessions_ + capacity + 1)),
+      buckets_(reinterpret_cast<Bucket*>(memory.data() + bytes_needed(capacity)) - buckets_for(capacity)),
       capacity_(capacity),
       bucket_count_(buckets_for(capacity)),
-      seed_(seed) {
+      seed_(seed),
+      bindings_(bindings) {
   assert(capacity >= 1 && capacity <= kMostSessions);
   assert(memory.size() >= bytes_needed(capacity));
   assert(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(Session) == 0);
 }
 
-// Which slots of a bucket carry the key's tag, as a bit mask. An empty slot leads to entry 0, which matches
-// no key.
-std::uint32_t SessionTable::matches(const Bucket& bucket, std::uint64_t hash) noexcept {
-  const __m128i tag = _mm_set1_epi32(static_cast<int>(hash & 0xff));
-  const auto* words = reinterpret_cast<const __m128i*>(bucket.slots.data());
-  const auto equal = [&](int i) {
-    return _mm_cmpeq_epi32(_mm_srli_epi32(_mm_load_si128(words + i), 24), tag);
-  };
-  const __m128i low = _mm_packs_epi32(equal(0), equal(1));
-  const __m128i high = _mm_packs_epi32(equal(2), equal(3));
-  return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high))) & ((1u << kSlots) - 1);
-}
-
-void SessionTable::prefetch_session(std::uint64_t hash) const noexcept {
-  const Bucket& bucket = first_bucket(hash);
-  const std::uint32_t mask = matches(bucket, hash);
-  if (mask == 0) return;
-  __builtin_prefetch(&sessions_[bucket.slots[static_cast<unsigned>(std::countr_zero(mask))] & kPosition], 1);
-}
-
 Session* SessionTable::find_in(const Bucket& bucket, const FlowKey& key, Protocol protocol,
-                               std::uint64_t hash) noexcept {
+                               std::uint64_t hash, Side& from) noexcept {
   for (std::uint32_t mask = matches(bucket, hash); mask != 0; mask &= mask - 1) {
-    const auto slot = static_cast<unsigned>(std::countr_zero(mask));
-    Session& session = sessions_[bucket.slots[slot] & kPosition];
-    const bool same = session.from_client == key || session.from_real == key;
-    if (same && session.protocol == static_cast<std::uint8_t>(protocol)) return &session;
+    Session& session = sessions_[bucket.positions[static_cast<unsigned>(std::countr_zero(mask))]];
+    if (matches(session, key, protocol, from)) return &session;
   }
   return nullptr;
 }
 
-Session* SessionTable::find(const FlowKey& key, Protocol protocol, std::uint64_t hash) noexcept {
+Session* SessionTable::find(const FlowKey& key, Protocol protocol, std::uint64_t hash, Side& from) noexcept {
   const Bucket& first = first_bucket(hash);
-  if (Session* session = find_in(first, key, protocol, hash)) return session;
-  return first.overflowed == 0 ? nullptr : find_in(second_bucket(hash), key, protocol, hash);
+  if (Session* session = find_in(first, key, protocol, hash, from)) return session;
+  return first.overflowed == 0 ? nullptr : find_in(second_bucket(hash), key, protocol, hash, from);
 }
 
-bool SessionTable::place(Bucket& bucket, std::uint64_t hash, std::uint32_t position) noexcept {
-  const auto free = std::ranges::find(bucket.slots, 0u);
-  if (free == bucket.slots.end()) return false;
-  *free = static_cast<std::uint32_t>(hash & 0xff) << 24 | position;
+SessionKeys SessionTable::keys(const Session& session) const noexcept {
+  const Shared::Binding& binding = bindings_[session.binding];
+  return {.from_client = {session.client, binding.vip, session.client_port, binding.vport},
+          .from_real = {binding.rip, session.client, binding.rport, session.client_port}};
+}
+
+bool SessionTable::place(Bucket& bucket, std::uint64_t hash, Position position) noexcept {
+  const auto free = std::ranges::find(bucket.tags, 0);
+  if (free == bucket.tags.end()) return false;
+  *free = tag_of(hash);
+  bucket.positions[static_cast<std::size_t>(free - bucket.tags.begin())] = position;
   return true;
 }
 
-bool SessionTable::link(std::uint64_t hash, std::uint32_t position) noexcept {
+bool SessionTable::link(std::uint64_t hash, Position position) noexcept {
   Bucket& first = first_bucket(hash);
   if (place(first, hash, position)) return true;
   if (place(second_bucket(hash), hash, position)) {
@@ -91,33 +79,36 @@ bool SessionTable::link(std::uint64_t hash, std::uint32_t position) noexcept {
 // Moves one key of a full bucket to the other bucket it may live in. Without this, a table would refuse one
 // session in a hundred long before it is full.
 bool SessionTable::make_room(Bucket& bucket) noexcept {
-  for (std::uint32_t& slot : bucket.slots) {
-    const std::uint32_t position = slot & kPosition;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    const Position position = bucket.positions[slot];
     const Session& session = sessions_[position];
     if (!session.used()) continue;  // the one that is being linked
     const auto protocol = static_cast<Protocol>(session.protocol);
-    const std::uint64_t client = hash(session.from_client, protocol);
-    const std::uint64_t real = hash(session.from_real, protocol);
-    if ((client & 0xff) == (real & 0xff)) continue;  // which key a slot stands for could not be told
-    const std::uint64_t key = slot >> 24 == (client & 0xff) ? client : real;
+    const SessionKeys both = keys(session);
+    const std::uint64_t client = hash(both.from_client, protocol);
+    const std::uint64_t real = hash(both.from_real, protocol);
+    if (tag_of(client) == tag_of(real)) continue;  // which key a slot stands for could not be told
+    const std::uint64_t key = bucket.tags[slot] == tag_of(client) ? client : real;
     Bucket& first = first_bucket(key);
     const bool at_home = &first == &bucket;
     Bucket& other = at_home ? second_bucket(key) : first;
     if (&other == &bucket || !place(other, key, position)) continue;
     at_home ? ++first.overflowed : --first.overflowed;
-    slot = 0;
+    bucket.tags[slot] = 0;
     return true;
   }
   return false;
 }
 
-void SessionTable::unlink(std::uint64_t hash, std::uint32_t position) noexcept {
+void SessionTable::unlink(std::uint64_t hash, Position position) noexcept {
   const auto remove = [&](Bucket& bucket) {
-    const auto found =
-        std::ranges::find(bucket.slots, static_cast<std::uint32_t>(hash & 0xff) << 24 | position);
-    if (found == bucket.slots.end()) return false;
-    *found = 0;
-    return true;
+    for (std::uint32_t mask = matches(bucket, hash); mask != 0; mask &= mask - 1) {
+      const auto slot = static_cast<unsigned>(std::countr_zero(mask));
+      if (bucket.positions[slot] != position) continue;
+      bucket.tags[slot] = 0;
+      return true;
+    }
+    return false;
   };
   Bucket& first = first_bucket(hash);
   if (remove(first)) return;
@@ -126,37 +117,39 @@ void SessionTable::unlink(std::uint64_t hash, std::uint32_t position) noexcept {
   --first.overflowed;
 }
 
-Session* SessionTable::insert(const FlowKey& from_client, const FlowKey& from_real,
+Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot binding,
                               Protocol protocol) noexcept {
   if (size_.get() == capacity_) return nullptr;
-  const std::uint32_t position = free_ != 0 ? free_ : static_cast<std::uint32_t>(high_water_ + 1);
-  const std::uint64_t client_hash = hash(from_client, protocol);
+  const Position position = free_ != kNowhere ? free_ : static_cast<Position>(high_water_ + 1);
+  Session& session = sessions_[position];
+  const Session fresh{.client = client, .client_port = client_port, .binding = binding};
+  const SessionKeys both = keys(fresh);
+  const std::uint64_t client_hash = hash(both.from_client, protocol);
   if (!link(client_hash, position)) return nullptr;
-  if (!link(hash(from_real, protocol), position)) {
+  if (!link(hash(both.from_real, protocol), position)) {
     unlink(client_hash, position);
     return nullptr;
   }
-  Session& session = sessions_[position];
-  if (free_ != 0) {
-    free_ = session.next_free;
+  if (free_ != kNowhere) {
+    free_ = session.seen.value;
   } else {
     ++high_water_;
   }
-  session = Session{};
-  session.from_client = from_client;
-  session.from_real = from_real;
+  session = fresh;
   session.protocol = static_cast<std::uint8_t>(protocol);
+  rests_[position] = SessionRest{};
   size_.add(1);
   return &session;
 }
 
 void SessionTable::erase(Session& session) noexcept {
-  const auto position = static_cast<std::uint32_t>(&session - sessions_);
+  const auto position = static_cast<Position>(&session - sessions_);
   const auto protocol = static_cast<Protocol>(session.protocol);
-  unlink(hash(session.from_client, protocol), position);
-  unlink(hash(session.from_real, protocol), position);
+  const SessionKeys both = keys(session);
+  unlink(hash(both.from_client, protocol), position);
+  unlink(hash(both.from_real, protocol), position);
   session = Session{};
-  session.next_free = free_;
+  session.seen.value = free_;
   free_ = position;
   size_.subtract(1);
 }

@@ -2,26 +2,39 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include <emmintrin.h>
 
 #include "dataplane/core/session.h"
 
 namespace headgate::core {
 
+/// Both keys of a session: as its client's packets arrive, and as its real server's do.
+struct SessionKeys {
+  FlowKey from_client;
+  FlowKey from_real;
+};
+
 /// Remembers the sessions of one worker, each found from either of its two keys.
 ///
-/// A compact index of buckets, one cache line each, leads to the entries: a slot is an 8-bit tag and a 24-bit
-/// position. A key has two buckets; the second is looked at only when the first ever overflowed. All memory
-/// is handed in, so no call allocates; positions, not pointers, so that the memory may be mapped elsewhere
-/// later. Not thread-safe: one worker owns it.
+/// A compact index of buckets, one cache line each, leads to the entries: a slot is an 8-bit tag and a 32-bit
+/// position. A key has two buckets; the second is looked at only when the first ever overflowed. A session
+/// holds its client's address; VIP and real server are its binding's, which may not change as long as a
+/// session holds it. All memory is handed in, so no call allocates; positions, not pointers, so that the
+/// memory may be mapped elsewhere later. Not thread-safe: one worker owns it.
 class SessionTable {
  public:
-  static constexpr std::size_t kMostSessions = (std::size_t{1} << 24) - 2;
+  static constexpr std::size_t kMostSessions = std::size_t{1} << 31;
+  using Position = std::uint32_t;
+  static constexpr Position kNowhere = 0;  ///< entry 0 is never used
 
   /// `memory`: bytes_needed(capacity) zeroed bytes at a 64-byte boundary, owned by the caller.
-  SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed) noexcept;
+  SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed,
+               std::span<const Shared::Binding> bindings) noexcept;
   [[nodiscard]] static std::size_t bytes_needed(std::size_t capacity) noexcept;
 
   [[nodiscard]] std::uint64_t hash(const FlowKey& key, Protocol protocol) const noexcept {
@@ -29,18 +42,31 @@ class SessionTable {
   }
   /// The two misses of a look-up, to be overlapped over a burst: first the bucket, then the likely entry.
   void prefetch_bucket(std::uint64_t hash) const noexcept { __builtin_prefetch(&first_bucket(hash)); }
-  void prefetch_session(std::uint64_t hash) const noexcept;
-
-  /// The session whose packets of either direction carry this key; null when there is none.
-  [[nodiscard]] Session* find(const FlowKey& key, Protocol protocol, std::uint64_t hash) noexcept;
-  [[nodiscard]] Session* find(const FlowKey& key, Protocol protocol) noexcept {
-    return find(key, protocol, hash(key, protocol));
+  /// Returns the likely entry of a hash, kNowhere when there is none in its first bucket.
+  [[nodiscard]] Position prefetch_session(std::uint64_t hash) const noexcept {
+    const Bucket& bucket = first_bucket(hash);
+    const std::uint32_t mask = matches(bucket, hash);
+    if (mask == 0) return kNowhere;
+    const Position position = bucket.positions[static_cast<unsigned>(std::countr_zero(mask))];
+    __builtin_prefetch(&sessions_[position], 1);
+    return position;
   }
-  /// A new session with these keys, all else at its default. Null when the table is full. Neither key may be
-  /// known.
-  [[nodiscard]] Session* insert(const FlowKey& from_client, const FlowKey& from_real,
+
+  /// Which side sends packets with this key in this session; nothing when it isn't one of its keys.
+  [[nodiscard]] bool matches(const Session& session, const FlowKey& key, Protocol protocol,
+                             Side& from) const noexcept;
+  /// The session whose packets of either direction carry this key; null when there is none.
+  [[nodiscard]] Session* find(const FlowKey& key, Protocol protocol, std::uint64_t hash, Side& from) noexcept;
+  [[nodiscard]] Session* find(const FlowKey& key, Protocol protocol) noexcept {
+    Side from{};
+    return find(key, protocol, hash(key, protocol), from);
+  }
+  /// A new session of a client with a binding, all else at its default. Null when the table is full. Neither
+  /// key may be known.
+  [[nodiscard]] Session* insert(const Ip& client, L4Port client_port, BindingSlot binding,
                                 Protocol protocol) noexcept;
   void erase(Session& session) noexcept;
+  [[nodiscard]] SessionKeys keys(const Session& session) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_.get(); }  ///< any thread
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -48,38 +74,72 @@ class SessionTable {
   [[nodiscard]] std::size_t high_water() const noexcept { return high_water_; }
   [[nodiscard]] Session& at(std::size_t position) noexcept { return sessions_[position + 1]; }
   [[nodiscard]] const Session& at(std::size_t position) const noexcept { return sessions_[position + 1]; }
+  [[nodiscard]] Session& entry(Position position) noexcept { return sessions_[position]; }
+  [[nodiscard]] SessionRest& rest(const Session& session) noexcept { return rests_[&session - sessions_]; }
+  [[nodiscard]] const SessionRest& rest(const Session& session) const noexcept {
+    return rests_[&session - sessions_];
+  }
 
  private:
-  static constexpr std::size_t kSlots = 15;
-  static constexpr std::uint32_t kPosition = (1u << 24) - 1;
+  static constexpr std::size_t kSlots = 12;
   struct alignas(64) Bucket {
-    std::array<std::uint32_t, kSlots> slots;
-    std::uint32_t overflowed;  ///< keys of this bucket that live in their second one
+    std::array<std::uint8_t, kSlots> tags;  ///< 0: an empty slot
+    std::uint32_t overflowed;               ///< keys of this bucket that live in their second one
+    std::array<Position, kSlots> positions;
   };
 
   [[nodiscard]] static std::size_t buckets_for(std::size_t capacity) noexcept;
+  [[nodiscard]] static std::uint8_t tag_of(std::uint64_t hash) noexcept {
+    return static_cast<std::uint8_t>((hash & 0xff) | static_cast<std::uint64_t>((hash & 0xff) == 0));
+  }
   [[nodiscard]] Bucket& first_bucket(std::uint64_t hash) const noexcept {
     return buckets_[(hash >> 32) * bucket_count_ >> 32];
   }
   [[nodiscard]] Bucket& second_bucket(std::uint64_t hash) const noexcept {
     return buckets_[(hash >> 8 & 0xffffffff) * bucket_count_ >> 32];
   }
-  [[nodiscard]] static std::uint32_t matches(const Bucket& bucket, std::uint64_t hash) noexcept;
+  /// Which slots of a bucket carry the key's tag, as a bit mask.
+  [[nodiscard]] static std::uint32_t matches(const Bucket& bucket, std::uint64_t hash) noexcept {
+    const __m128i tags = _mm_load_si128(reinterpret_cast<const __m128i*>(&bucket));
+    const __m128i equal = _mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(tag_of(hash))));
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(equal)) & ((1u << kSlots) - 1);
+  }
   [[nodiscard]] Session* find_in(const Bucket& bucket, const FlowKey& key, Protocol protocol,
-                                 std::uint64_t hash) noexcept;
-  [[nodiscard]] static bool place(Bucket& bucket, std::uint64_t hash, std::uint32_t position) noexcept;
+                                 std::uint64_t hash, Side& from) noexcept;
+  [[nodiscard]] static bool place(Bucket& bucket, std::uint64_t hash, Position position) noexcept;
   [[nodiscard]] bool make_room(Bucket& bucket) noexcept;
-  [[nodiscard]] bool link(std::uint64_t hash, std::uint32_t position) noexcept;
-  void unlink(std::uint64_t hash, std::uint32_t position) noexcept;
+  [[nodiscard]] bool link(std::uint64_t hash, Position position) noexcept;
+  void unlink(std::uint64_t hash, Position position) noexcept;
 
-  Session* sessions_;  ///< entry 0 is never used: position 0 means an empty slot
+  Session* sessions_;
+  SessionRest* rests_;
   Bucket* buckets_;
   std::size_t capacity_;
   std::size_t bucket_count_;
   std::uint64_t seed_;
+  std::span<const Shared::Binding> bindings_;
   Counter size_;
   std::size_t high_water_ = 0;
-  std::uint32_t free_ = 0;  ///< position of the first free entry below the high water, 0: none
+  Position free_ = kNowhere;  ///< the first free entry below the high water
 };
+
+// Without a branch on the direction, which is as random as the packets.
+[[gnu::always_inline]] inline bool SessionTable::matches(const Session& session, const FlowKey& key,
+                                                         Protocol protocol, Side& from) const noexcept {
+  const Shared::Binding& binding = bindings_[session.binding];
+  const IpWords source = words(key.source);
+  const IpWords destination = words(key.destination);
+  const auto differ = [](IpWords a, L4Port a_port, const Ip& b, L4Port b_port) {
+    const IpWords other = words(b);
+    return (a.first ^ other.first) | (a.last ^ other.last) | static_cast<std::uint64_t>(a_port ^ b_port);
+  };
+  const bool client = (differ(source, key.source_port, session.client, session.client_port) |
+                       differ(destination, key.destination_port, binding.vip, binding.vport)) == 0;
+  const bool real = (differ(destination, key.destination_port, session.client, session.client_port) |
+                     differ(source, key.source_port, binding.rip, binding.rport)) == 0;
+  from = client ? Side::client : Side::real;
+  return static_cast<unsigned>(client) + static_cast<unsigned>(real) != 0 &&
+         session.protocol == static_cast<std::uint8_t>(protocol);
+}
 
 }  // namespace headgate::core

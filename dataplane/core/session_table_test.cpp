@@ -28,19 +28,36 @@ struct Memory {
 
 struct Table : Memory, SessionTable {
   Table(std::size_t capacity, std::uint64_t seed)
-      : Memory(capacity), SessionTable({bytes, length}, capacity, seed) {}
+      : Memory(capacity), SessionTable({bytes, length}, capacity, seed, bindings()) {}
+
+  // Three servers of one service.
+  static std::span<const Shared::Binding> bindings() {
+    static const std::vector<Shared::Binding> all = [] {
+      std::vector<Shared::Binding> made(3);
+      for (std::uint32_t i = 0; i < 3; ++i) made[i].assign(Ipv4{0x0a0a0164}, 80, Ipv4{0x0a0a020b + i}, 8080);
+      return made;
+    }();
+    return all;
+  }
 };
 
+constexpr Ip client(std::uint32_t n) {
+  return Ipv4{0x0a0a0000 + n / 60000};
+}
+constexpr L4Port client_port(std::uint32_t n) {
+  return static_cast<L4Port>(1024 + n % 60000);
+}
+
 FlowKey client_key(std::uint32_t n) {
-  return {{0x0a0a0000 + n / 60000}, {0x0a0a0164}, static_cast<L4Port>(1024 + n % 60000), 80};
+  return {client(n), Ipv4{0x0a0a0164}, client_port(n), 80};
 }
 
 FlowKey real_key(std::uint32_t n) {
-  return {{0x0a0a020b + n % 3}, {0x0a0a0000 + n / 60000}, 8080, static_cast<L4Port>(1024 + n % 60000)};
+  return {Ipv4{0x0a0a020b + n % 3}, client(n), 8080, client_port(n)};
 }
 
 Session* add(SessionTable& table, std::uint32_t n) {
-  return table.insert(client_key(n), real_key(n), Protocol::tcp);
+  return table.insert(client(n), client_port(n), static_cast<BindingSlot>(n % 3), Protocol::tcp);
 }
 
 // Both keys lead to the session of number n, or neither does.
@@ -50,9 +67,9 @@ void expect_known(SessionTable& table, std::uint32_t n, bool known) {
   ASSERT_EQ(by_client != nullptr, known) << n;
   ASSERT_EQ(by_client, by_real) << n;
   if (!known) return;
-  ASSERT_EQ(by_client->from_client, client_key(n));
-  ASSERT_EQ(by_client->from_real, real_key(n));
-  ASSERT_EQ(by_client->fin_client, n) << "another session's contents";
+  ASSERT_EQ(table.keys(*by_client).from_client, client_key(n));
+  ASSERT_EQ(table.keys(*by_client).from_real, real_key(n));
+  ASSERT_EQ(by_client->next_client, n) << "another session's contents";
 }
 
 class SessionTableAgainstMap : public ::testing::TestWithParam<std::uint64_t> {};
@@ -72,7 +89,7 @@ TEST_P(SessionTableAgainstMap, RandomOperationsGiveTheSame) {
     } else if (!known) {
       Session* session = add(table, n);
       ASSERT_FALSE(session != nullptr && model.size() == kCapacity);
-      if (session != nullptr) session->fin_client = n, model[n] = true;
+      if (session != nullptr) session->next_client = n, model[n] = true;
     }
     ASSERT_EQ(table.size(), model.size());
     const auto probe = static_cast<std::uint32_t>(random() % 900);
@@ -89,7 +106,7 @@ TEST(SessionTable, HoldsItsWholeCapacityAndRefusesTheNext) {
     for (std::uint32_t n = 0; n < capacity; ++n) {
       Session* session = add(table, n);
       ASSERT_NE(session, nullptr) << n << " of " << capacity;
-      session->fin_client = n;
+      session->next_client = n;
     }
     EXPECT_EQ(add(table, static_cast<std::uint32_t>(capacity)), nullptr);
     EXPECT_EQ(table.size(), capacity);
@@ -102,7 +119,7 @@ TEST(SessionTable, RecoversAfterItWasFull) {
   for (std::uint32_t round = 0; round < 20; ++round) {
     std::uint32_t made = 0;
     while (Session* session = add(table, round * 100000 + made))
-      session->fin_client = round * 100000 + made++;
+      session->next_client = round * 100000 + made++;
     EXPECT_EQ(made, 1000u);
     for (std::uint32_t n = 0; n < made; ++n) {
       table.erase(*table.find(client_key(round * 100000 + n), Protocol::tcp));
@@ -124,7 +141,7 @@ TEST(SessionTable, ProtocolsAreApart) {
   Table table(10, 7);
   add(table, 1);
   EXPECT_EQ(table.find(client_key(1), Protocol::udp), nullptr);
-  ASSERT_NE(table.insert(client_key(1), real_key(1), Protocol::udp), nullptr);
+  ASSERT_NE(table.insert(client(1), client_port(1), 1, Protocol::udp), nullptr);
   EXPECT_NE(table.find(client_key(1), Protocol::tcp), table.find(client_key(1), Protocol::udp));
 }
 

@@ -6,19 +6,18 @@
 
 #include "dataplane/core/burst.h"
 #include "dataplane/core/shared.h"
+#include "dataplane/core/tcp_life.h"
 #include "model/ip.h"
 
 namespace headgate::core {
 
-enum class Life : std::uint8_t { syn, open, half_closed, closing, closed, terminated };
-
 /// A copy of one session, for dumps.
 struct SessionView {
-  Ipv4 client;
+  Ip client;
   L4Port client_port = 0;
-  Ipv4 vip;
+  Ip vip;
   L4Port vport = 0;
-  Ipv4 rip;
+  Ip rip;
   L4Port rport = 0;
   Protocol protocol = Protocol::tcp;
   PortIndex port = 0;  ///< where the client's packets came in
@@ -26,13 +25,19 @@ struct SessionView {
   BindingSlot binding = kNoBinding;
   std::uint32_t idle_seconds = 0;  ///< since the last packet
   std::uint32_t left_seconds = 0;  ///< until it is forgotten without one
+  std::uint32_t age_seconds = 0;   ///< since it was opened
+  // By direction; octets of Ethernet frames.
+  std::uint64_t packets_client = 0;
+  std::uint64_t packets_real = 0;
+  std::uint64_t octets_client = 0;
+  std::uint64_t octets_real = 0;
 };
 
 /// Which sessions are meant; empty fields match all.
 struct SessionFilter {
-  Ipv4 client;
+  Ip client;
   L4Port client_port = 0;
-  Ipv4 vip;
+  Ip vip;
   L4Port vport = 0;
   int port = -1;               ///< a PortIndex
   std::vector<bool> bindings;  ///< by slot, kMaxBindings of them; empty: all

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/shared.h"
 
+#include "dataplane/core/checksum.h"
+
 namespace headgate::core {
 namespace {
 
@@ -10,6 +12,21 @@ constexpr std::uint32_t word(BindingState state) {
 
 }  // namespace
 
+void Shared::Binding::assign(const Ip& new_vip, L4Port new_vport, const Ip& new_rip,
+                             L4Port new_rport) noexcept {
+  vip = new_vip;
+  vport = new_vport;
+  rip = new_rip;
+  rport = new_rport;
+  // Within one family only the addresses' own bits differ.
+  const auto address_sum = [](const Ip& address) {
+    return sum_of(address.octets.data(), address.octets.size());
+  };
+  const auto port_sum = [](L4Port port) { return __builtin_bswap16(port); };
+  address_delta = delta(address_sum(vip), address_sum(rip));
+  l4_delta = add(address_delta, delta(port_sum(vport), port_sum(rport)));
+}
+
 void Tally::open() noexcept {
   total.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t now = current.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -18,7 +35,7 @@ void Tally::open() noexcept {
   }
 }
 
-Shared::Shared() : bindings(kMaxBindings), tallies(kMaxTallies), closings(kClosings) {}
+Shared::Shared() : bindings(kMaxBindings + 1), tallies(kMaxTallies), closings(kClosings) {}
 
 void Shared::admit(BindingSlot slot, forwarding::Admission admission) noexcept {
   BindingState next = state(slot);

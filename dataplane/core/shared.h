@@ -30,11 +30,10 @@ class Counter {
 };
 
 /// One real server of one service: what a session is bound to. Slots are stable: the director gives a binding
-/// the same slot in every generation. A slot that is free again is used last of all, and in a later epoch, so
-/// that sessions which still hold it stay terminated.
-using BindingSlot = std::uint32_t;
-constexpr std::size_t kMaxBindings = 65536;
-constexpr BindingSlot kNoBinding = 0xffffffff;
+/// the same slot in every generation. A slot that is free again is given away only when no session holds it.
+using BindingSlot = std::uint16_t;
+constexpr BindingSlot kNoBinding = 0xffff;
+constexpr std::size_t kMaxBindings = kNoBinding;
 
 /// May its packets pass, and which of its sessions are meant: a session bound in an earlier epoch is
 /// terminated.
@@ -64,13 +63,31 @@ constexpr std::size_t kMaxTallies =
 struct Shared {
   Shared();
 
-  struct alignas(32) Binding {
+  struct alignas(64) Binding {
     std::atomic<std::uint32_t> state{0};       ///< admission << 16 | epoch
     std::atomic<std::uint32_t> idle_ticks{0};  ///< an open session's life without packets
+    // Written while no session holds the slot, read by workers through their sessions.
+    Ip vip;
+    Ip rip;
+    L4Port vport = 0;
+    L4Port rport = 0;
+    std::uint16_t address_delta = 0;  ///< checksum change by the client's direction (checksum.h): VIP to rip
+    std::uint16_t l4_delta = 0;       ///< the same with the ports
+    std::atomic<std::uint16_t> rules{0};  ///< kResetOnExpiry, kFastUdp
     std::atomic<TallySlot> real{0};
     std::atomic<TallySlot> group{0};
     std::atomic<TallySlot> virt{0};
+
+    static constexpr std::uint16_t kResetOnExpiry = 1;  ///< clsrst
+    static constexpr std::uint16_t kFastUdp = 2;        ///< udpage
+
+    /// Sets whom a slot that no session holds stands for.
+    void assign(const Ip& new_vip, L4Port new_vport, const Ip& new_rip, L4Port new_rport) noexcept;
+    [[nodiscard]] bool has(std::uint16_t rule) const noexcept {
+      return (rules.load(std::memory_order_relaxed) & rule) != 0;
+    }
   };
+  static_assert(sizeof(Binding) == 64);
   std::vector<Binding> bindings;
   std::vector<Tally> tallies;
   Hops hops;
@@ -82,6 +99,9 @@ struct Shared {
 
   /// How long a closed session stays, so that late packets of both ends still find their way.
   std::atomic<std::uint32_t> closed_ticks{2 * Tick::kPerSecond};
+
+  /// A reset that is not in its connection's window is dropped (rstchk).
+  std::atomic<bool> check_resets{false};
 
   struct Port {
     std::atomic<std::uint64_t> mac{0};  ///< a MacWord

@@ -10,6 +10,7 @@
 #include "dataplane/core/burst.h"
 #include "dataplane/core/generation.h"
 #include "dataplane/core/packet.h"
+#include "dataplane/core/reset.h"
 #include "dataplane/core/selection.h"
 #include "dataplane/core/session_table.h"
 #include "dataplane/core/session_view.h"
@@ -36,6 +37,10 @@ class Switch {
   /// Decides about each frame of a burst (at most kBurst), in order, and rewrites those that are to be sent.
   void process(std::span<Frame> frames, Spares& spares, const Generation& generation, Tick now) noexcept;
   /// Looks at the next `budget` sessions and forgets those whose time is over; returns how many it forgot.
+  /// Where the service says so (clsrst), both ends of an idle connection get a reset, made in the spares like
+  /// those of process(); a session that finds no spare left waits for the next call.
+  std::size_t sweep(Tick now, std::size_t budget, Spares& spares, const Generation& generation) noexcept;
+  /// The same without a reset to anybody.
   std::size_t sweep(Tick now, std::size_t budget) noexcept;
 
   /// Copies matching sessions into `out`, looking at `budget` positions from `cursor` on; true while there is
@@ -60,6 +65,14 @@ class Switch {
   /// Any thread: resets that the switch made itself, to either end.
   [[nodiscard]] std::uint64_t resets() const noexcept { return resets_.get(); }
 
+  /// Any thread: TCP sessions whose handshake is not done.
+  [[nodiscard]] std::uint64_t half_open() const noexcept { return half_open_.get(); }
+  /// Any thread: sessions opened, and those of TCP among them, since the start.
+  [[nodiscard]] std::uint64_t opened() const noexcept { return opened_.get(); }
+  [[nodiscard]] std::uint64_t opened_tcp() const noexcept { return opened_tcp_.get(); }
+  /// Any thread: entries that hold a binding, whatever their state.
+  [[nodiscard]] std::uint64_t held(BindingSlot slot) const noexcept { return held_[slot].get(); }
+
   /// What one worker saw of one binding. Grows only; the director takes differences.
   struct alignas(32) Traffic {
     Counter packets;
@@ -79,10 +92,19 @@ class Switch {
  private:
   struct Arrival {
     Parsed parsed;
-    std::uint64_t hash;  ///< of shape tcp
+    std::uint64_t hash = 0;
+    SessionTable::Position likely = SessionTable::kNowhere;
+  };
+  /// A packet, and what the call that it came with gave.
+  struct Event {
+    Frame& frame;
+    const Parsed& parsed;
+    const Generation& generation;
+    Spares& spares;
+    Tick now;
   };
   /// Both ways a session's packets take.
-  struct Hops2 {
+  struct Ways {
     HopIndex to_real = kNoHop;
     HopIndex to_client = kNoHop;
     Fate problem = Fate::to_real;  ///< a drop_ when there is no way
@@ -100,38 +122,50 @@ class Switch {
     std::uint32_t to_client = 0;
   };
 
-  [[nodiscard]] bool forward_steady(Frame& frame, const Parsed& parsed, Session& session,
+  // switch.cpp: the pipeline
+  [[nodiscard]] Session* find(const Arrival& arrival, Side& from) noexcept;
+  [[nodiscard]] bool forward_steady(Frame& frame, const Parsed& parsed, Session& session, Side from,
                                     const Generation& generation, Tick now, Steady& done) noexcept;
-  void decide(Frame& frame, const Arrival& arrival, Session* session, Spares& spares,
-              const Generation& generation, Tick now) noexcept;
-  Fate without_session(Frame& frame, const Arrival& arrival, const Generation& generation, Tick now) noexcept;
-  Fate open_session(Frame& frame, const Parsed& parsed, std::uint32_t service, const Generation& generation,
-                    Tick now) noexcept;
-  Session* bind(const Parsed& parsed, const Service& service, const Member& member, Tick now) noexcept;
-  const Member* choose(const Parsed& parsed, std::uint32_t service, const Generation& generation) noexcept;
+  void decide(const Event& event, Session* session, Side from) noexcept;
+  Fate with_session(const Event& event, Session& session, Side from) noexcept;
+  Fate forward(const Event& event, Session& session, Side from) noexcept;
+  void note(const Event& event, Session& session, Side from) noexcept;
+  void note_ends(const Event& event, Session& session, Life before, Side from) noexcept;
+  void add_packet(Session& session, Side from, std::uint16_t octets) noexcept;
+  void carry(const Session& session, Side from, bool octets, bool packets) noexcept;
+  void send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept;
+  [[nodiscard]] Ways find_ways(const Ip& real, const Ip& client, const Generation& generation,
+                               Tick now) noexcept;
+  /// to_real, or why there is no way.
+  Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
+
+  // opening.cpp: packets without a session
+  Fate without_session(const Event& event) noexcept;
+  Fate without_service(const Event& event) noexcept;
+  [[nodiscard]] Fate may_open(const Event& event) const noexcept;
+  Fate open_session(const Event& event, std::uint32_t service) noexcept;
+  Session* bind(const Event& event, const Service& service, const Member& member) noexcept;
+  const Member* choose(const Event& event, std::uint32_t service) noexcept;
   bool key_is_free(const FlowKey& from_real, Protocol protocol) noexcept;
 
-  Fate with_session(Frame& frame, const Arrival& arrival, Session& session, Spares& spares,
-                    const Generation& generation, Tick now) noexcept;
-  Fate forward(Frame& frame, const Parsed& parsed, Session& session, Side from, const Generation& generation,
-               Tick now) noexcept;
-  void note(const Frame& frame, const Parsed& parsed, Session& session, Side from, Tick now) noexcept;
-  Fate end_terminated(Frame& frame, const Parsed& parsed, Session& session, Side from, Spares& spares,
-                      const Generation& generation, Tick now) noexcept;
-  /// to_real, or why there is no way.
-  Fate refresh_hops(Session& session, const Generation& generation, Tick now) noexcept;
-  [[nodiscard]] Hops2 find_hops(Ipv4 real, Ipv4 client, const Generation& generation, Tick now) noexcept;
-  void send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept;
-  void answer_reset(Frame& frame, const Parsed& parsed) noexcept;
-
+  // ending.cpp: counts, resets and ends
+  Fate end_terminated(const Event& event, Session& session, Side from) noexcept;
+  void answer_reset(const Event& event) noexcept;
+  void tell(Session& session, Side to, const ResetNumbers& numbers, Fate fate, Spares& spares,
+            Tick now) noexcept;
+  bool expire(Session& session, Spares& spares, const Generation& generation, Tick now) noexcept;
   void settle() noexcept;
   void count(Session& session) noexcept;
   void uncount(Session& session) noexcept;
+  void leave_half_open(Session& session) noexcept;
   void terminate(Session& session) noexcept;
   void forget(Session& session) noexcept;
   [[nodiscard]] std::uint32_t lifetime(const Session& session) const noexcept;
   [[nodiscard]] bool terminated(const Session& session) const noexcept;
+
+  // looking.cpp: dumps
   [[nodiscard]] bool matches(const Session& session, const SessionFilter& filter) const noexcept;
+  [[nodiscard]] SessionView view(const Session& session, Tick now) const noexcept;
 
   Shared& shared_;
   SessionTable table_;
@@ -139,8 +173,12 @@ class Switch {
   Counter packets_in_;
   Counter terminated_;
   Counter resets_;
+  Counter half_open_;
+  Counter opened_;
+  Counter opened_tcp_;
   std::vector<Traffic> traffic_;  ///< by binding
   std::vector<Counted> counted_;  ///< by binding
+  std::vector<Counter> held_;     ///< by binding
   std::vector<Cursor> cursors_;   ///< by service
   std::uint64_t closings_seen_ = 0;
   std::size_t sweep_at_ = 0;

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "dataplane/core/session_view.h"
-
 namespace headgate::core {
 
 /// Control bits of the TCP header (RFC 9293, 3.1).
@@ -22,19 +20,23 @@ struct Segment {
   std::uint32_t acknowledgement = 0;
   std::uint32_t payload = 0;  ///< bytes
 
+  [[nodiscard]] constexpr bool has(std::uint8_t bit) const noexcept { return (flags & bit) != 0; }
   [[nodiscard]] constexpr bool opens() const noexcept {
     return (flags & (tcp::syn | tcp::ack | tcp::rst | tcp::fin)) == tcp::syn;
   }
   /// The sequence number after this segment.
   [[nodiscard]] constexpr std::uint32_t end() const noexcept {
-    return sequence + payload + ((flags & tcp::syn) != 0 ? 1 : 0) + ((flags & tcp::fin) != 0 ? 1 : 0);
+    return sequence + payload + (has(tcp::syn) ? 1 : 0) + (has(tcp::fin) ? 1 : 0);
   }
 };
 
 enum class Side : std::uint8_t { client, real };
 
-/// How far a connection is, by what passed in both directions. Only the FINs' sequence numbers are kept: they
-/// tell when both ends know that all is over (RFC 9293, 3.6).
+enum class Life : std::uint8_t { syn, open, half_closed, closing, closed, terminated };
+
+/// How far a connection is, by what passed in both directions: of each side the sequence number after the
+/// highest seen, and how much of it the other side has acknowledged (RFC 9293, 3.3.1). UDP sessions use the
+/// marks kAnswered and kOpen alone.
 struct TcpLife {
   static constexpr std::uint8_t kAnswered = 1;  ///< the server has sent anything but a reset
   static constexpr std::uint8_t kOpen = 2;      ///< the client has sent an ACK after that
@@ -45,21 +47,44 @@ struct TcpLife {
   static constexpr std::uint8_t kReset = 64;
   static constexpr std::uint8_t kTerminated = 128;  ///< ended by the switch
 
-  std::uint32_t fin_client = 0;  ///< sequence number after the client's FIN, once seen
-  std::uint32_t fin_real = 0;
+  /// No segment is farther ahead of the ones that were seen: more than is ever lost in a row.
+  static constexpr std::uint32_t kFarthest = 1u << 24;
+  /// How far beyond the last segment that was seen a sender may be, when segments were lost on their way
+  /// here.
+  static constexpr std::uint32_t kUnseen = 65535;
+
+  std::uint32_t next_client = 0;
+  std::uint32_t next_real = 0;
+  std::uint32_t acked_client = 0;  ///< of the client's sequence numbers, by the server
+  std::uint32_t acked_real = 0;
   std::uint8_t marks = 0;
 
   /// Takes note of a segment that was forwarded.
   constexpr void pass(Side from, const Segment& segment) noexcept {
-    if ((segment.flags & tcp::rst) != 0) {
+    if (segment.has(tcp::rst)) {
       marks |= kReset;
       return;
     }
-    if (from == Side::real) marks |= kAnswered;
-    if ((segment.flags & tcp::ack) != 0) acknowledge(from, segment);
-    if ((segment.flags & tcp::fin) == 0) return;
-    (from == Side::client ? fin_client : fin_real) = segment.end();
-    marks |= from == Side::client ? kFinClient : kFinReal;
+    const bool client = from == Side::client;
+    const bool ends = segment.has(tcp::fin) && near(from, segment.end());
+    if (ends || !segment.has(tcp::fin)) advance(from, segment);
+    if (segment.has(tcp::ack)) acknowledge(from, segment.acknowledgement);
+    const bool completes =
+        client && (marks & kAnswered) != 0 && (segment.flags & (tcp::syn | tcp::ack)) == tcp::ack;
+    if (completes) marks |= kOpen;
+    if (!client) marks |= kAnswered;
+    if (ends) marks |= client ? kFinClient : kFinReal;
+    if ((marks & kFinClient) != 0 && acked_client == next_client) marks |= kAckedClient;
+    if ((marks & kFinReal) != 0 && acked_real == next_real) marks |= kAckedReal;
+  }
+
+  /// Whether a reset is one that its sender may have sent: from what the other side has acknowledged to
+  /// little beyond what was seen. One that answers a SYN has to acknowledge it (RFC 9293, 3.10.7.3 and .4).
+  [[nodiscard]] constexpr bool may_reset(Side from, const Segment& segment) const noexcept {
+    const bool answers_syn = from == Side::real && (marks & kAnswered) == 0;
+    if (answers_syn)
+      return segment.has(tcp::ack) && segment.acknowledgement - acked_client - 1 < next_client - acked_client;
+    return near(from, segment.sequence);
   }
 
   [[nodiscard]] constexpr Life life() const noexcept {
@@ -72,19 +97,47 @@ struct TcpLife {
     return (marks & kOpen) != 0 ? Life::open : Life::syn;
   }
 
-  /// Neither opening nor ending: a segment without SYN, FIN and RST changes nothing.
+  /// Neither opening nor ending: a segment with ACK and without SYN, FIN and RST changes the numbers alone.
   [[nodiscard]] constexpr bool steady() const noexcept { return marks == (kAnswered | kOpen); }
 
+  /// The numbers after a segment of a steady connection that ends at `end`, for the hot path.
+  static constexpr void pass_steady(std::uint32_t& next, std::uint32_t& others_acked,
+                                    std::uint32_t others_next, std::uint32_t end,
+                                    std::uint32_t acknowledgement) noexcept {
+    next = end - next < kFarthest ? end : next;
+    const bool covers = acknowledgement - others_acked <= others_next - others_acked;
+    others_acked = covers ? acknowledgement : others_acked;
+  }
+
  private:
-  constexpr void acknowledge(Side from, const Segment& segment) noexcept {
-    const bool handshake_done =
-        from == Side::client && (marks & kAnswered) != 0 && (segment.flags & tcp::syn) == 0;
-    if (handshake_done) marks |= kOpen;
-    const auto covers = [&](std::uint32_t fin) {
-      return static_cast<std::int32_t>(segment.acknowledgement - fin) >= 0;
-    };
-    if (from == Side::real && (marks & kFinClient) != 0 && covers(fin_client)) marks |= kAckedClient;
-    if (from == Side::client && (marks & kFinReal) != 0 && covers(fin_real)) marks |= kAckedReal;
+  // A server's first segment, or a SYN while the connection opens, starts its side's numbers; a FIN ends
+  // them.
+  constexpr void advance(Side from, const Segment& segment) noexcept {
+    const bool client = from == Side::client;
+    std::uint32_t& next = client ? next_client : next_real;
+    const bool first = !client && (marks & kAnswered) == 0;
+    const bool opening = (marks & kOpen) == 0;
+    if (opening && (segment.has(tcp::syn) || first)) {
+      next = segment.end();
+      (client ? acked_client : acked_real) = segment.sequence;
+      return;
+    }
+    const bool ended = (marks & (client ? kFinClient : kFinReal)) != 0;
+    if (!ended && segment.end() - next < kFarthest) next = segment.end();
+  }
+
+  // What was never seen can't be acknowledged.
+  constexpr void acknowledge(Side from, std::uint32_t number) noexcept {
+    const bool client = from == Side::client;
+    const std::uint32_t next = client ? next_real : next_client;
+    std::uint32_t& acked = client ? acked_real : acked_client;
+    if (number - acked <= next - acked) acked = number;
+  }
+
+  [[nodiscard]] constexpr bool near(Side from, std::uint32_t sequence) const noexcept {
+    const std::uint32_t acked = from == Side::client ? acked_client : acked_real;
+    const std::uint32_t next = from == Side::client ? next_client : next_real;
+    return sequence - acked <= next - acked + kUnseen;
   }
 };
 

@@ -93,10 +93,46 @@ TEST(TcpLife, AFinWithDataIsCoveredOnlyByItsLastNumber) {
 }
 
 TEST(TcpLife, SequenceNumbersMayWrap) {
+  const Step syn{Side::client, {tcp::syn, 0xfffffffe, 0, 0}};
+  const Step answer{Side::real, {kSynAck, 4999, 0xffffffff, 0}};
+  const Step done{Side::client, {tcp::ack, 0xffffffff, 5000, 0}};
   const Step fin{Side::client, {kFinAck, 0xffffffff, 5001, 0}};
-  EXPECT_EQ(opened_then({kRealFin, fin, {Side::real, {tcp::ack, 5001, 0xffffffff, 0}}}).life(),
+  EXPECT_EQ(after({syn, answer, done, kRealFin, fin, {Side::real, {tcp::ack, 5001, 0xffffffff, 0}}}).life(),
             Life::closing);
-  EXPECT_EQ(opened_then({kRealFin, fin, {Side::real, {tcp::ack, 5001, 0, 0}}}).life(), Life::closed);
+  EXPECT_EQ(after({syn, answer, done, kRealFin, fin, {Side::real, {tcp::ack, 5001, 0, 0}}}).life(),
+            Life::closed);
+}
+
+TEST(TcpLife, AFinOutsideOfTheWindowChangesNothing) {
+  const Step stray{Side::client, {kFinAck, 1000 + (1u << 20), 5000, 0}};
+  const TcpLife life = opened_then({stray});
+  EXPECT_EQ(life.life(), Life::open);
+  EXPECT_EQ(life.next_client, 1000u);
+}
+
+TEST(TcpLife, AResetIsOneThatItsSenderMayHaveSent) {
+  const auto may = [](const TcpLife& life, Side from, std::uint32_t sequence) {
+    return life.may_reset(from, {tcp::rst, sequence, 0, 0});
+  };
+  const Step data{Side::client, {tcp::ack, 1000, 5000, 3000}};
+  const TcpLife life = opened_then({data});  // 3,000 bytes of which nothing is acknowledged
+  EXPECT_FALSE(may(life, Side::client, 999));
+  EXPECT_TRUE(may(life, Side::client, 1000)) << "in answer to what the server sent before";
+  EXPECT_TRUE(may(life, Side::client, 4000)) << "after all that it sent";
+  EXPECT_TRUE(may(life, Side::client, 4000 + 65535)) << "some segments may have been lost on their way here";
+  EXPECT_FALSE(may(life, Side::client, 4000 + 65536));
+  EXPECT_FALSE(may(life, Side::client, 4000 + (1u << 31)));
+  EXPECT_TRUE(may(life, Side::real, 5000));
+  EXPECT_FALSE(may(life, Side::real, 4999));
+}
+
+TEST(TcpLife, AResetThatAnswersASynAcknowledgesIt) {
+  const TcpLife life = after({kSyn});
+  const std::uint32_t after_syn = life.next_client;
+  EXPECT_TRUE(life.may_reset(Side::real, {tcp::rst | tcp::ack, 0, after_syn, 0}));
+  EXPECT_FALSE(life.may_reset(Side::real, {tcp::rst | tcp::ack, 0, after_syn - 1, 0}));
+  EXPECT_FALSE(life.may_reset(Side::real, {tcp::rst | tcp::ack, 0, after_syn + 1, 0}));
+  EXPECT_FALSE(life.may_reset(Side::real, {tcp::rst, 0, 0, 0}));
 }
 
 TEST(TcpLife, AResetClosesFromAnyState) {

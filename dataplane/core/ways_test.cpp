@@ -18,12 +18,12 @@ namespace {
 
 constexpr Mac kMac{{2, 3, 4, 5, 6, 7}};
 
-Ipv4 ip(std::string_view text) {
-  return *Ipv4::parse(text);
+Ip ip(std::string_view text) {
+  return *Ip::parse(text);
 }
 
 TEST(Routes, TheLongestPrefixWinsThenTheLowestMetric) {
-  const Routes routes({{.prefix = ip("0.0.0.0"), .length = 0, .port = 1, .gateway = ip("10.0.0.1")},
+  const Routes routes({{.prefix = kAnyIpv4, .length = 0, .port = 1, .gateway = ip("10.0.0.1")},
                        {.prefix = ip("10.0.0.0"), .length = 8, .port = 2, .metric = 20},
                        {.prefix = ip("10.0.0.0"), .length = 8, .port = 3, .metric = 10},
                        {.prefix = ip("10.1.2.3"), .length = 32, .port = 4}});
@@ -42,23 +42,29 @@ TEST(Routes, BitsBehindThePrefixDoNotMatter) {
   EXPECT_TRUE(routes.lookup(ip("10.0.0.200")).has_value());
 }
 
+Ip any_address(std::mt19937& random, bool v4) {
+  Ip address = kAnyIpv4;
+  for (std::size_t i = v4 ? 12 : 0; i < 16; ++i) address.octets[i] = static_cast<std::uint8_t>(random());
+  return address;
+}
+
 TEST(Routes, GiveTheSameAsALinearSearch) {
   std::mt19937 random(3);
   std::vector<Route> list;
   for (int i = 0; i < 300; ++i) {
-    const unsigned length = random() % 33;
-    list.push_back({.prefix = {static_cast<std::uint32_t>(random()) & mask_of(length).value},
+    const bool v4 = random() % 2 == 0;
+    const unsigned length = random() % (v4 ? 33 : 129);
+    list.push_back({.prefix = prefix_of(any_address(random, v4), length),
                     .length = length,
                     .port = static_cast<PortIndex>(i % 8),
                     .metric = static_cast<std::uint32_t>(i)});
   }
   const Routes routes(list);
   for (int i = 0; i < 20000; ++i) {
-    const Ipv4 target =
-        i % 2 == 0 ? Ipv4{static_cast<std::uint32_t>(random())} : list[random() % list.size()].prefix;
+    const Ip target = i % 2 == 0 ? any_address(random, i % 4 == 0) : list[random() % list.size()].prefix;
     const Route* best = nullptr;
     for (const Route& route : list) {
-      if ((target.value & mask_of(route.length).value) != route.prefix.value) continue;
+      if (target.is_v4() != route.prefix.is_v4() || prefix_of(target, route.length) != route.prefix) continue;
       if (best == nullptr || route.length > best->length ||
           (route.length == best->length && route.metric < best->metric))
         best = &route;
@@ -93,17 +99,17 @@ TEST(Hops, ASlotIsFoundAgainAndResolvesWhole) {
 TEST(Hops, AFullTableRefusesAndRecoversByReclaim) {
   Hops hops;
   for (std::uint32_t n = 0; n < Hops::kMostUsed; ++n) {
-    ASSERT_NE(hops.find_or_claim(0, {0x0a000000 + n}, {100}), kNoHop);
+    ASSERT_NE(hops.find_or_claim(0, Ipv4{0x0a000000 + n}, {100}), kNoHop);
   }
   EXPECT_EQ(hops.find_or_claim(0, ip("192.0.2.1"), {100}), kNoHop);
-  EXPECT_NE(hops.find_or_claim(0, {0x0a000000}, {100}), kNoHop) << "those known stay known";
-  hops.resolve(0, {0x0a000007}, kMac);
+  EXPECT_NE(hops.find_or_claim(0, Ipv4{0x0a000000}, {100}), kNoHop) << "those known stay known";
+  hops.resolve(0, Ipv4{0x0a000007}, kMac);
   EXPECT_EQ(hops.reclaim({100}), 0u) << "used at that moment, not before";
   std::size_t freed = 0;
   for (std::size_t round = 0; round < 3; ++round) freed += hops.reclaim({101});
   EXPECT_GT(freed, Hops::kMostUsed * 9 / 10);
   EXPECT_NE(hops.find_or_claim(0, ip("192.0.2.1"), {102}), kNoHop);
-  EXPECT_TRUE(hops.use(hops.find_or_claim(0, {0x0a000007}, {102}), {102}).resolved);
+  EXPECT_TRUE(hops.use(hops.find_or_claim(0, Ipv4{0x0a000007}, {102}), {102}).resolved);
 }
 
 TEST(Hops, ASlotThatWasJustClaimedIsNotReclaimed) {
@@ -132,10 +138,11 @@ TEST(Hops, ThreadsThatClaimTheSameNeighboursGetTheSameSlots) {
   std::vector<std::thread> threads;
   for (auto& mine : found) {
     threads.emplace_back([&] {
-      for (std::uint32_t n = 0; n < kNeighbours; ++n) mine[n] = hops.find_or_claim(1, {0x0a000001 + n}, {1});
+      for (std::uint32_t n = 0; n < kNeighbours; ++n)
+        mine[n] = hops.find_or_claim(1, Ipv4{0x0a000001 + n}, {1});
     });
   }
-  for (std::uint32_t n = 0; n < kNeighbours; ++n) hops.resolve(1, {0x0a000001 + n}, kMac);
+  for (std::uint32_t n = 0; n < kNeighbours; ++n) hops.resolve(1, Ipv4{0x0a000001 + n}, kMac);
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(found[0], found[1]);
   EXPECT_EQ(found[0], found[2]);
@@ -148,24 +155,31 @@ TEST(Hops, ThreadsThatClaimTheSameNeighboursGetTheSameSlots) {
 
 // ---- EndpointTable
 
+// Half of them IPv4, half IPv6.
+Ip numbered(std::uint32_t n) {
+  if (n % 2 == 0) return Ipv4{n / 2 + 1};
+  Ip address = *Ip::parse("2001:db8::");
+  address.octets[15] = static_cast<std::uint8_t>(n / 2);
+  return address;
+}
+
 TEST(EndpointTable, FindsWhatIsInItAndNothingElse) {
   std::mt19937 random(4);
-  std::map<std::tuple<std::uint32_t, int, int>, std::uint32_t> model;
+  std::map<std::tuple<Ip, int, int>, std::uint32_t> model;
   std::vector<EndpointTable::Entry> entries;
   for (std::uint32_t i = 0; i < 3000; ++i) {
-    const EndpointTable::Entry entry{{static_cast<std::uint32_t>(random() % 64)},
+    const EndpointTable::Entry entry{numbered(static_cast<std::uint32_t>(random() % 64)),
                                      static_cast<L4Port>(random() % 64),
-                                     random() % 2 == 0 ? Protocol::tcp : Protocol::udp,
-                                     i};
+                                     random() % 2 == 0 ? Protocol::tcp : Protocol::udp, i};
     entries.push_back(entry);
-    model[{entry.address.value, entry.port, static_cast<int>(entry.protocol)}] = i;
+    model[{entry.address, entry.port, static_cast<int>(entry.protocol)}] = i;
   }
   const EndpointTable table(entries);
   for (std::uint32_t address = 0; address < 70; ++address) {
     for (int port = 0; port < 70; ++port) {
       for (const Protocol protocol : {Protocol::tcp, Protocol::udp, Protocol::icmp}) {
-        const auto expected = model.find({address, port, static_cast<int>(protocol)});
-        const std::uint32_t* found = table.find({address}, static_cast<L4Port>(port), protocol);
+        const auto expected = model.find({numbered(address), port, static_cast<int>(protocol)});
+        const std::uint32_t* found = table.find(numbered(address), static_cast<L4Port>(port), protocol);
         ASSERT_EQ(found != nullptr, expected != model.end());
         ASSERT_TRUE(found == nullptr || *found == expected->second);
       }
@@ -174,7 +188,7 @@ TEST(EndpointTable, FindsWhatIsInItAndNothingElse) {
 }
 
 TEST(EndpointTable, AnEmptyOneFindsNothing) {
-  EXPECT_EQ(EndpointTable().find({1}, 1, Protocol::tcp), nullptr);
+  EXPECT_EQ(EndpointTable().find(Ipv4{1}, 1, Protocol::tcp), nullptr);
 }
 
 }  // namespace

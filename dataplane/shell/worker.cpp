@@ -67,8 +67,9 @@ void Worker::run() noexcept {
 }
 
 unsigned Worker::round() noexcept {
-  const unsigned handled = poll_once(workplace_.plans.enter(number_));
-  sweep();
+  const Plan& plan = workplace_.plans.enter(number_);
+  const unsigned handled = poll_once(plan);
+  sweep(plan);
   work_on_task();
   return handled;
 }
@@ -168,8 +169,12 @@ void Worker::process(const Plan& plan, Packets packets) noexcept {
   switch_.process({frames.data(), packets.size()}, spares, *plan.generation, now_);
 
   for (std::size_t i = 0; i < packets.size(); ++i) settle(plan, packets[i], frames[i]);
+  settle_spares(plan, spares);
+}
+
+void Worker::settle_spares(const Plan& plan, const core::Spares& spares) noexcept {
   for (std::size_t i = 0; i < spares.used; ++i) {
-    settle(plan, std::exchange(spares_[i], nullptr), spare_frames[i]);
+    settle(plan, std::exchange(spares_[i], nullptr), spares.frames[i]);
   }
 }
 
@@ -257,8 +262,14 @@ void Worker::release_held(const Plan& plan) noexcept {
       [&](rte_mbuf* packet) { lose(static_cast<core::PortIndex>(packet->port), packet); });
 }
 
-void Worker::sweep() noexcept {
-  if (const std::size_t due = sweep_pace_.due(switch_.capacity(), now_ns_); due > 0) switch_.sweep(now_, due);
+void Worker::sweep(const Plan& plan) noexcept {
+  const std::size_t due = sweep_pace_.due(switch_.capacity(), now_ns_);
+  if (due == 0 || !plan.generation || !fill_spares()) return;
+  std::array<core::Frame, core::kBurst> spare_frames;
+  std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
+  core::Spares spares{.frames = spare_frames};
+  switch_.sweep(now_, due, spares, *plan.generation);
+  settle_spares(plan, spares);
 }
 
 void Worker::work_on_task() noexcept {

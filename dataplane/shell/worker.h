@@ -106,7 +106,8 @@ class Worker {
   void punt(const Plan& plan, rte_mbuf* packet) noexcept;
   void lose(core::PortIndex port, rte_mbuf* packet) noexcept;
   void release_held(const Plan& plan) noexcept;
-  void sweep() noexcept;
+  void sweep(const Plan& plan) noexcept;
+  void settle_spares(const Plan& plan, const core::Spares& spares) noexcept;
   void work_on_task() noexcept;
   void rest(unsigned handled) noexcept;
 

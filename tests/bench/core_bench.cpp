@@ -46,7 +46,7 @@ struct Bed {
   Switch worker;
   std::unique_ptr<const Generation> generation;
   std::vector<std::uint8_t> buffers = std::vector<std::uint8_t>(kBurst * 128);
-  std::vector<std::uint8_t> spare_buffers = std::vector<std::uint8_t>(kBurst * 64);
+  std::vector<std::uint8_t> spare_buffers = std::vector<std::uint8_t>(kBurst * 128);
   std::array<Frame, kBurst> frames;
   std::array<Frame, kBurst> spare_frames;
   Tick now{1};
@@ -59,7 +59,7 @@ struct Bed {
     generation = director.build();
     for (std::size_t i = 0; i < kBurst; ++i) {
       frames[i].data = &buffers[i * 128], frames[i].capacity = 128;
-      spare_frames[i].data = &spare_buffers[i * 64], spare_frames[i].capacity = 64;
+      spare_frames[i].data = &spare_buffers[i * 128], spare_frames[i].capacity = 128;
     }
   }
 
@@ -172,15 +172,19 @@ void opening(benchmark::State& state, forwarding::Metric metric, unsigned server
 void bare_probe(benchmark::State& state, std::uint32_t sessions) {
   kept.reset();
   HugeMemory memory(SessionTable::bytes_needed(sessions));
-  SessionTable table(memory.bytes(), sessions, 0x5eed);
+  std::vector<Shared::Binding> bindings(16);
+  for (std::uint32_t server = 0; server < 16; ++server)
+    bindings[server].assign(kVip, 80, Ipv4{kServers.value + 1 + server}, 8080);
+  SessionTable table(memory.bytes(), sessions, 0x5eed, bindings);
   std::vector<FlowKey> keys;
   for (std::uint32_t n = 0; n < sessions; ++n) {
     const auto port = static_cast<L4Port>(1024 + n % kPortsEach);
-    const FlowKey key{{kClients + n / kPortsEach}, kVip, port, 80};
-    const FlowKey back{{kServers.value + 1 + n % 16}, key.source, 8080, port};
-    if (table.insert(key, back, Protocol::tcp) == nullptr) std::abort();
+    const Ipv4 client{kClients + n / kPortsEach};
+    const Session* session = table.insert(client, port, static_cast<BindingSlot>(n % 16), Protocol::tcp);
+    if (session == nullptr) std::abort();
+    const SessionKeys both = table.keys(*session);
     if (keys.size() < (1u << 18) && n % std::max(sessions >> 17, 1u) == 0)
-      keys.push_back(key), keys.push_back(back);
+      keys.push_back(both.from_client), keys.push_back(both.from_real);
   }
   std::shuffle(keys.begin(), keys.end(), std::mt19937(7));
   std::vector<std::uint8_t> frames(kBurst * 128, 0);
@@ -192,15 +196,20 @@ void bare_probe(benchmark::State& state, std::uint32_t sessions) {
     next += kBurst;
     const auto begin = std::chrono::steady_clock::now();
     std::array<std::uint64_t, kBurst> hashes;
+    std::array<SessionTable::Position, kBurst> likely;
     for (std::size_t i = 0; i < kBurst; ++i)
       table.prefetch_bucket(hashes[i] = table.hash(burst[i], Protocol::tcp));
-    for (const std::uint64_t hash : hashes) table.prefetch_session(hash);
+    for (std::size_t i = 0; i < kBurst; ++i) likely[i] = table.prefetch_session(hashes[i]);
     for (std::size_t i = 0; i < kBurst; ++i) {
-      const Session* session = table.find(burst[i], Protocol::tcp, hashes[i]);
+      Side from{};
+      const Session* session = &table.entry(likely[i]);
+      if (!table.matches(*session, burst[i], Protocol::tcp, from))
+        session = table.find(burst[i], Protocol::tcp, hashes[i], from);
+      const Shared::Binding& binding = bindings[session->binding];
       std::uint8_t* frame = &frames[i * 128];
-      store32(frame + 30, session->from_real.source.value);
-      store16(frame + 36, session->from_real.source_port);
-      store_raw16(frame + 50, static_cast<std::uint16_t>(load_raw16(frame + 50) + session->l4_delta));
+      std::memcpy(frame + 30, binding.rip.octets.data() + 12, 4);
+      store16(frame + 36, binding.rport);
+      store_raw16(frame + 50, static_cast<std::uint16_t>(load_raw16(frame + 50) + binding.l4_delta));
     }
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     benchmark::DoNotOptimize(frames.data());

@@ -39,16 +39,15 @@ forwarding::Generation site(forwarding::Metric metric, unsigned servers, unsigne
 
 void bring_up(core::Director& director, core::Shared& shared, const forwarding::Generation& site) {
   director.set_ports({PortNumber{1}, PortNumber{2}});
-  director.set_routes({{.prefix = {0x0a000000}, .length = 8, .port = 1, .gateway = {}},
-                       {.prefix = {}, .length = 0, .port = 0, .gateway = kGateway}});
+  director.set_routes({{.prefix = Ipv4{0x0a000000}, .length = 8, .port = 1, .gateway = {}},
+                       {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = kGateway}});
   if (!director.publish(site)) std::abort();
   forwarding::States states;
   for (const auto& member : site.service(0).member()) {
     auto& state = *states.add_target();
     *state.mutable_target() = member.target();
     state.set_admission(forwarding::OPEN);
-    shared.hops.resolve(1, ip_of(member.rip()).v4(),
-                        {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(member.real())}});
+    shared.hops.resolve(1, ip_of(member.rip()), {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(member.real())}});
   }
   director.set_states(states);
   shared.hops.resolve(0, kGateway, {{2, 0, 0, 0, 0, 9}});

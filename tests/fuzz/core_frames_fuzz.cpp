@@ -51,7 +51,7 @@ struct Bed {
 
   Bed() {
     director.set_ports({PortNumber{1}, PortNumber{2}});
-    director.set_routes({{.prefix = {}, .length = 0, .port = 1, .gateway = {}}});
+    director.set_routes({{.prefix = core::kAnyIpv4, .length = 0, .port = 1, .gateway = {}}});
     require(director.publish(site()).ok());
     start_empty();
   }

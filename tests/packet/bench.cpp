@@ -19,7 +19,7 @@ constexpr Ipv4 kFirstReal{0x0a0a020a};
 std::vector<core::Route> connected() {
   return {{.prefix = address("10.10.1.0"), .length = 24, .port = 0},
           {.prefix = address("10.10.2.0"), .length = 24, .port = 1},
-          {.prefix = {}, .length = 0, .port = 0, .gateway = address("10.10.1.1")}};
+          {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = address("10.10.1.1")}};
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ struct Bench::Loaded {
   std::unique_ptr<std::uint8_t[]> buffer;
   core::Frame frame;
 
-  explicit Loaded(const Wire& wire) : Loaded(std::max<std::size_t>(wire.bytes.size(), 64)) {
+  explicit Loaded(const Wire& wire) : Loaded(std::max<std::size_t>(wire.bytes.size(), 80)) {
     std::ranges::copy(wire.bytes, buffer.get());
     frame.length = static_cast<std::uint16_t>(wire.bytes.size());
     frame.port = static_cast<core::PortIndex>(wire.port - 1);
@@ -233,7 +233,7 @@ void Bench::pass_burst(std::span<const Wire> frames, std::vector<Wire>& sent) {
       if (core::owner(next.frame, *generation, static_cast<unsigned>(workers.size())) != worker) continue;
       if (const auto packet = decode(wire.bytes); packet && know_neighbours) learn(*packet);
       loaded.push_back(std::move(next));
-      room.emplace_back(std::size_t{64});
+      room.emplace_back(std::size_t{80});
     }
     std::vector<core::Frame> burst;
     std::vector<core::Frame> spare;
@@ -262,7 +262,16 @@ void Bench::collect(const core::Frame& frame, std::vector<Wire>& sent) {
 
 std::size_t Bench::sweep() {
   std::size_t forgotten = 0;
-  for (const auto& worker : workers) forgotten += worker->sweep(now, std::numeric_limits<std::size_t>::max());
+  told.clear();
+  for (const auto& worker : workers) {
+    std::vector<Loaded> room;
+    std::vector<core::Frame> spare;
+    for (int i = 0; i < 1000; ++i) room.emplace_back(std::size_t{80});
+    for (const Loaded& next : room) spare.push_back(next.frame);
+    core::Spares spares{spare};
+    forgotten += worker->sweep(now, std::numeric_limits<std::size_t>::max(), spares, *generation);
+    for (std::size_t i = 0; i < spares.used; ++i) collect(spare[i], told);
+  }
   return forgotten;
 }
 

@@ -106,6 +106,7 @@ class Bench {
   Tick now{1000};
   bool know_neighbours = true;
   std::vector<Wire> held;         ///< frames that wait for their next hop, of the last pass
+  std::vector<Wire> told;         ///< resets that the last sweep made
   std::vector<Wire> punted;       ///< frames for the kernel, of the last pass
   std::vector<core::Fate> fated;  ///< of the last pass, a frame each
   std::vector<unsigned> owners;   ///< likewise: which worker

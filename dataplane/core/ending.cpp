@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sessions end: counts, resets, ageing.
+#include <algorithm>
+#include <utility>
+
+#include "dataplane/core/ethernet.h"
+#include "dataplane/core/switch.h"
+
+namespace headgate::core {
+namespace {
+
+constexpr std::uint8_t told_of(Side side) noexcept {
+  return side == Side::client ? Session::kToldClient : Session::kToldReal;
+}
+
+constexpr Side other(Side side) noexcept {
+  return side == Side::client ? Side::real : Side::client;
+}
+
+}  // namespace
+
+// ---- Resets
+
+// The reset to the sender's side goes back the way the packet came, that to the other end along the session's
+// hop.
+Fate Switch::end_terminated(const Event& event, Session& session, Side from) noexcept {
+  terminate(session);
+  const Parsed& parsed = event.parsed;
+  if (!parsed.is_tcp()) return Fate::drop_no_session;
+  if (session.routes_version != event.generation.routes_version)
+    static_cast<void>(refresh_ways(session, event.generation, event.now));
+  if (event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0) {
+    tell(session, other(from), reset_to_receiver(segment_of(event.frame, parsed)), Fate::reset_terminated,
+         event.spares, event.now);
+    session.seen = event.now;
+  }
+  session.told |= told_of(from);
+  if ((parsed.flags & tcp::rst) != 0)
+    return Fate::reset_terminated;  // it knows; no reset is answered with another
+  answer_reset(event);
+  session.seen = event.now;
+  return Fate::reset_terminated;
+}
+
+void Switch::answer_reset(const Event& event) noexcept {
+  const ResetNumbers numbers = reset_to_sender(segment_of(event.frame, event.parsed));
+  write_reset(event.frame, event.parsed.key.reversed(), numbers);
+  swap_ethernet(event.frame);
+  event.frame.action = Action::transmit;
+  resets_.add(1);
+}
+
+// Makes a reset for one end of a session in a spare, of which there is one.
+void Switch::tell(Session& session, Side to, const ResetNumbers& numbers, Fate fate, Spares& spares,
+                  Tick now) noexcept {
+  Frame& frame = spares.frames[spares.used++];
+  const SessionKeys keys = table_.keys(session);
+  write_reset(frame, to == Side::client ? keys.from_client.reversed() : keys.from_real.reversed(), numbers);
+  frame.fate = fate;
+  const HopIndex index = to == Side::client ? session.to_client : session.to_real;
+  const Hops::Hop hop = shared_.hops.use(index, now);
+  write_ethernet(frame.data, hop.mac, shared_.mac(hop.port));
+  frame.port = hop.port;
+  frame.hop = index;
+  frame.action = hop.resolved ? Action::transmit : Action::hold;
+  resets_.add(1);
+  session.told |= told_of(to);
+}
+
+// ---- Counts
+
+// Sessions of an epoch that ended are given up all at once, whatever their number; the entries follow when a
+// packet or the sweep meets them.
+void Switch::settle() noexcept {
+  const std::uint64_t head = shared_.closings_head.load(std::memory_order_acquire);
+  for (; closings_seen_ != head; ++closings_seen_) {
+    const BindingSlot slot =
+        shared_.closings[closings_seen_ % Shared::kClosings].load(std::memory_order_relaxed);
+    ++counted_[slot].epoch;
+    const std::uint32_t sessions = std::exchange(counted_[slot].sessions, 0);
+    if (sessions == 0) continue;
+    const Shared::Binding& binding = shared_.bindings[slot];
+    for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
+      shared_.tallies[tally->load(std::memory_order_relaxed)].close(sessions);
+    }
+    terminated_.add(sessions);
+  }
+}
+
+void Switch::count(Session& session) noexcept {
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
+    shared_.tallies[tally->load(std::memory_order_relaxed)].open();
+  }
+  ++counted_[session.binding].sessions;
+  session.told |= Session::kCounted;
+}
+
+void Switch::uncount(Session& session) noexcept {
+  if ((session.told & Session::kCounted) == 0) return;
+  session.told &= static_cast<std::uint8_t>(~Session::kCounted);
+  settle();
+  Counted& counted = counted_[session.binding];
+  if (counted.epoch != session.epoch) return;  // given up with its epoch
+  --counted.sessions;
+  if (shared_.state(session.binding).epoch != session.epoch) terminated_.add(1);  // closed just now
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
+    shared_.tallies[tally->load(std::memory_order_relaxed)].close(1);
+  }
+}
+
+void Switch::leave_half_open(Session& session) noexcept {
+  if ((session.told & Session::kHalfOpen) == 0) return;
+  session.told &= static_cast<std::uint8_t>(~Session::kHalfOpen);
+  half_open_.subtract(1);
+}
+
+// ---- Ends
+
+bool Switch::terminated(const Session& session) const noexcept {
+  return (session.marks & TcpLife::kTerminated) != 0 ||
+         (!shared_.state(session.binding).serves(session.epoch) && session.life().life() != Life::closed);
+}
+
+void Switch::terminate(Session& session) noexcept {
+  uncount(session);
+  leave_half_open(session);
+  session.marks |= TcpLife::kTerminated;
+}
+
+void Switch::forget(Session& session) noexcept {
+  uncount(session);
+  leave_half_open(session);
+  held_[session.binding].subtract(1);
+  table_.erase(session);
+}
+
+std::uint32_t Switch::lifetime(const Session& session) const noexcept {
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  const std::uint32_t idle = binding.idle_ticks.load(std::memory_order_relaxed);
+  const std::uint32_t closed = shared_.closed_ticks.load(std::memory_order_relaxed);
+  constexpr std::uint8_t kBoth = Session::kToldClient | Session::kToldReal;
+  if (terminated(session)) {
+    const bool told = !session.is_tcp() || (session.told & kBoth) == kBoth;
+    return told ? std::min(idle, kToldSeconds * Tick::kPerSecond) : idle;
+  }
+  if (!session.is_tcp()) {
+    const bool fast = binding.has(Shared::Binding::kFastUdp) && (session.marks & TcpLife::kAnswered) != 0;
+    return fast ? std::min(idle, closed) : idle;
+  }
+  switch (session.life().life()) {
+    case Life::syn:
+      return std::min(idle, kHalfOpenSeconds * Tick::kPerSecond);
+    case Life::closed:
+      return closed;
+    default:  // half-closed and closing ones too: until both FINs are acknowledged, an end may still wait
+      return idle;
+  }
+}
+
+std::size_t Switch::sweep(Tick now, std::size_t budget, Spares& spares,
+                          const Generation& generation) noexcept {
+  settle();
+  std::size_t forgotten = 0;
+  for (std::size_t i = std::min(budget, table_.high_water()); i > 0; --i) {
+    if (sweep_at_ >= table_.high_water()) sweep_at_ = 0;
+    Session& session = table_.at(sweep_at_);
+    const bool over =
+        session.used() && now.since(session.seen) > static_cast<std::int32_t>(lifetime(session));
+    if (over && !expire(session, spares, generation, now)) break;
+    if (over) ++forgotten;
+    ++sweep_at_;
+  }
+  return forgotten;
+}
+
+std::size_t Switch::sweep(Tick now, std::size_t budget) noexcept {
+  static const Generation kNone;
+  Spares none;
+  return sweep(now, budget, none, kNone);
+}
+
+// Forgets a session whose time is over; false when it has to wait for room to tell its ends.
+bool Switch::expire(Session& session, Spares& spares, const Generation& generation, Tick now) noexcept {
+  const bool answered = (session.marks & TcpLife::kAnswered) != 0;
+  const Life life = terminated(session) ? Life::terminated : session.life().life();
+  if (session.is_tcp() && life == Life::syn && !answered) traffic_[session.binding].unanswered.add(1);
+  const bool alive =
+      session.is_tcp() && (life == Life::open || life == Life::half_closed || life == Life::closing);
+  const bool tells = alive && !spares.frames.empty() &&
+                     shared_.bindings[session.binding].has(Shared::Binding::kResetOnExpiry);
+  if (tells) {
+    if (spares.used + 2 > spares.frames.size()) return false;
+    const bool ways = session.routes_version == generation.routes_version ||
+                      refresh_ways(session, generation, now) == Fate::to_real;
+    // Each end takes a reset at the very number that it expects next (RFC 5961, 3.2).
+    const ResetNumbers to_client{session.acked_real, session.acked_client, true};
+    const ResetNumbers to_real{session.acked_client, session.acked_real, true};
+    if (ways) tell(session, Side::client, to_client, Fate::to_client, spares, now);
+    if (ways) tell(session, Side::real, to_real, Fate::to_real, spares, now);
+  }
+  forget(session);
+  return true;
+}
+
+}  // namespace headgate::core

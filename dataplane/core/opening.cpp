@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets without a session, and how one is opened.
+#include "dataplane/core/switch.h"
+#include "dataplane/core/switch_parts.h"
+
+namespace headgate::core {
+namespace {
+
+// Whether an address may be that of a client: a unicast one of another host (RFC 1122, 3.2.1.3; RFC
+// 4291, 2.7).
+bool may_be_client(const Ip& source, const Layout& layout) noexcept {
+  if (source.none() || layout.is_vip(source)) return false;
+  if (!source.is_v4()) {
+    constexpr std::uint8_t kMulticast = 0xff;
+    Ip loopback;
+    loopback.octets[15] = 1;
+    return source.octets[0] != kMulticast && source != loopback;
+  }
+  const std::uint8_t network = source.octets[12];
+  constexpr std::uint8_t kLoopback = 127, kMulticast = 224;
+  return network != 0 && network != kLoopback && network < kMulticast;
+}
+
+// Why a packet of no session is dropped that does not open one either.
+Fate stray(const Parsed& parsed) noexcept {
+  if (!parsed.is_tcp()) return Fate::drop_no_session;
+  if (parsed.flags == 0) return Fate::drop_no_flags;
+  if ((parsed.flags & tcp::rst) != 0) return Fate::drop_bad_reset;
+  return (parsed.flags & tcp::fin) != 0 ? Fate::drop_oos_fin : Fate::drop_no_session;
+}
+
+}  // namespace
+
+Fate Switch::without_session(const Event& event) noexcept {
+  const Parsed& parsed = event.parsed;
+  const Layout& layout = *event.generation.layout;
+  switch (parsed.shape) {
+    case Shape::foreign:
+      return Fate::punt;
+    case Shape::truncated:
+      return Fate::drop_truncated;
+    case Shape::malformed:
+      return Fate::drop_bad_header;
+    case Shape::checksum:
+      return Fate::drop_bad_checksum;
+    case Shape::fragment:
+      return layout.is_vip(parsed.key.destination) ? Fate::drop_fragment : Fate::punt;
+    case Shape::other:
+      return Fate::punt;
+    case Shape::whole:
+      break;
+  }
+  const FlowKey& key = parsed.key;
+  const auto service = layout.service(key.destination, key.destination_port, parsed.protocol);
+  return service ? open_session(event, *service) : without_service(event);
+}
+
+Fate Switch::without_service(const Event& event) noexcept {
+  const Layout& layout = *event.generation.layout;
+  const FlowKey& key = event.parsed.key;
+  if (layout.is_vip(key.destination)) return Fate::drop_no_vport;
+  if (!layout.is_real(key.source, key.source_port, event.parsed.protocol)) return Fate::punt;
+  return allowed(layout.server_ports, event.frame.port) ? stray(event.parsed) : Fate::drop_server_port;
+}
+
+// to_real when a packet for a service may open a session, else why it may not.
+Fate Switch::may_open(const Event& event) const noexcept {
+  const Parsed& parsed = event.parsed;
+  const Layout& layout = *event.generation.layout;
+  if (!allowed(layout.client_ports, event.frame.port)) return Fate::drop_client_port;
+  if (parsed.key.source == parsed.key.destination) return Fate::drop_land;
+  if (parsed.is_tcp() && !segment_of(event.frame, parsed).opens()) return stray(parsed);
+  if (!may_be_client(parsed.key.source, layout)) return Fate::drop_martian;
+  return parsed.ttl <= 1 ? Fate::drop_ttl : Fate::to_real;
+}
+
+Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
+  const Fate refusal = may_open(event);
+  if (refusal != Fate::to_real) return refusal;
+  const Member* member = choose(event, service);
+  if (member == nullptr) {
+    if (!event.parsed.is_tcp()) return Fate::drop_no_real;
+    answer_reset(event);
+    return Fate::reset_no_real;
+  }
+  const Ways ways = find_ways(member->rip, event.parsed.key.source, event.generation, event.now);
+  if (ways.problem != Fate::to_real) return ways.problem;
+  if (!shared_.fits(shared_.hops.use(ways.to_real, event.now).port, event.frame.length))
+    return Fate::drop_too_big;
+  Session* session = bind(event, event.generation.layout->services[service], *member);
+  if (session == nullptr) return Fate::drop_table_full;
+  session->to_real = ways.to_real;
+  session->to_client = ways.to_client;
+  session->routes_version = event.generation.routes_version;
+  return forward(event, *session, Side::client);
+}
+
+// A client may use one port towards two services with a common server; the replies of the two sessions could
+// not be told apart. So a server that already talks to this very client port under another session is passed
+// over.
+const Member* Switch::choose(const Event& event, std::uint32_t service) noexcept {
+  const Service& chosen = event.generation.layout->services[service];
+  const Selection& selection = *event.generation.selections[service];
+  const FlowKey& key = event.parsed.key;
+  const auto unused = [&](const Member& member) {
+    return key_is_free({member.rip, key.source, member.rport, key.source_port}, event.parsed.protocol);
+  };
+  const Member* member = pick(chosen, selection, shared_, key.source, cursors_[service % kCursors]);
+  if (member == nullptr || unused(*member)) return member;
+  for (const std::uint16_t other : selection.open) {
+    const Member& next = chosen.members[other];
+    if (shared_.state(next.binding).opens() && unused(next)) return &next;
+  }
+  return nullptr;
+}
+
+bool Switch::key_is_free(const FlowKey& from_real, Protocol protocol) noexcept {
+  Session* holder = table_.find(from_real, protocol);
+  if (holder == nullptr) return true;
+  const Life life = holder->life().life();
+  const bool over = life == Life::closed || life == Life::closing || terminated(*holder);
+  if (over) forget(*holder);
+  return over;
+}
+
+Session* Switch::bind(const Event& event, const Service& service, const Member& member) noexcept {
+  const FlowKey& key = event.parsed.key;
+  Session* session = table_.insert(key.source, key.source_port, member.binding, service.protocol);
+  if (session == nullptr) return nullptr;
+  session->port = event.frame.port;
+  session->seen = event.now;
+  table_.rest(*session).started = event.now;
+  held_[member.binding].add(1);
+  opened_.add(1);
+  if (event.parsed.is_tcp()) {
+    opened_tcp_.add(1);
+    half_open_.add(1);
+    session->told |= Session::kHalfOpen;
+  }
+  settle();
+  // The epoch as far as this worker has settled it, not the newest: if the server was closed just now, the
+  // session belongs to what that ended, and is given up with it.
+  session->epoch = counted_[member.binding].epoch;
+  count(*session);
+  return session;
+}
+
+}  // namespace headgate::core
