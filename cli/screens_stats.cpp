@@ -68,6 +68,18 @@ constexpr std::array kMaintRows = {
     MaintRow{"drop_bad_checksum", "Bad header checksums:"},
     MaintRow{"drop_ttl", "Time to live ran out:"},
     MaintRow{"drop_too_big", "Packets too big:"},
+    MaintRow{"drop_fragment_bad", "IP fragments of bad size:"},
+    MaintRow{"drop_fragment_tiny", "IP fragments too small:"},
+    MaintRow{"drop_fragment_overlap", "IP fragments that overlap:"},
+    MaintRow{"drop_fragment_early", "IP fragments without first:"},
+    MaintRow{"drop_source_route", "Source routed packets:"},
+    MaintRow{"drop_extensions", "Too many extension headers:"},
+    MaintRow{"drop_udp_length", "Bad UDP lengths:"},
+    MaintRow{"drop_udp_checksum", "UDP without checksum:"},
+    MaintRow{"drop_error_bad", "Bad ICMP errors:"},
+    MaintRow{"drop_error_no_session", "ICMP errors without session:"},
+    MaintRow{"error_to_real", "ICMP errors to real servers:"},
+    MaintRow{"error_to_client", "ICMP errors to clients:"},
     MaintRow{"drop_no_route", "No route:"},
     MaintRow{"drop_no_neighbour", "No room for next hop:"},
     MaintRow{"to_real", "Packets to real servers:"},
@@ -133,7 +145,12 @@ std::string maint_stats(const control::StatsReply& reply) {
          row("  4 second average:", reply.average_4_seconds()) +
          row(" 64 second average:", reply.average_64_seconds()) +
          row("Terminated sessions:", stats.terminated_sessions()) + fate_rows(stats) +
-         row("Resets built:", stats.resets_built()) + row("All packets:", stats.packets_in());
+         row("Total IP fragment sessions:", stats.fragmented_total()) +
+         row("Current IP fragment sessions:", stats.fragmented_current()) +
+         row("IP fragment table full:", stats.fragmented_pushed_out()) +
+         row("ICMP errors built:", stats.errors_built()) +
+         row("ICMP errors withheld:", stats.errors_withheld()) + row("Resets built:", stats.resets_built()) +
+         row("All packets:", stats.packets_in());
 }
 
 Result<std::string> port_stats(const control::StatsReply& stats, std::uint32_t number) {

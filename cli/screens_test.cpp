@@ -169,6 +169,11 @@ TEST(Screens, MaintenanceCountersHideNoFate) {
                       "Packets to clients:                   390\n"
                       "Packets for the kernel:                 0\n"
                       "new_fate:                               2\n"
+                      "Total IP fragment sessions:             0\n"
+                      "Current IP fragment sessions:           0\n"
+                      "IP fragment table full:                 0\n"
+                      "ICMP errors built:                      0\n"
+                      "ICMP errors withheld:                   0\n"
                       "Resets built:                           9\n"
                       "All packets:                         1000\n"))
       << shown;

@@ -25,6 +25,8 @@ enum class Action : std::uint8_t {
   transmit,  ///< send out of `port`
   hold,      ///< all done but the Ethernet addresses: its next hop `hop` is not resolved yet
   punt,      ///< hand to the kernel, unchanged
+  park,  ///< a fragment: keep it, and give it again when `datagram` is released or after Fragments::kPatience
+  hand,  ///< a fragment of another worker's session: give it to that worker (owner.h), `ports` with it
 };
 
 /// One Ethernet frame in memory that the core may rewrite in place. A value; the bytes belong to the caller.
@@ -36,10 +38,17 @@ struct Frame {
   Fate fate = Fate::punt;
   Action action = Action::drop;
   HopIndex hop = kNoHop;
+  /// Of a fragment. Before the core: what a parked one was parked for, else 0. After: what it is to be parked
+  /// for; with any other action, 0 or the datagram whose parked fragments are to be given again now, in
+  /// order.
+  std::uint32_t datagram = 0;
+  /// Of a fragment: its flow's ports, source << 16 | destination, once they are known; 0: not yet.
+  std::uint32_t ports = 0;
 };
 
-/// Empty frames the core may fill with packets of its own (resets to the other end). The caller provides one
-/// for each frame of the burst, `capacity` 128 or more; those with action != drop after the call are to be
+/// Empty frames the core may fill with packets of its own (resets to the other end, and fragments of what is
+/// too large for the way out). The caller provides one for each frame of the burst, `capacity` 128 or more,
+/// and for fragments as much as they may be large; those with action != drop after the call are to be
 /// handled like the frames themselves, the first `used` of them.
 struct Spares {
   std::span<Frame> frames;

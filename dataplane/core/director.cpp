@@ -84,7 +84,8 @@ Director::Director(Shared& shared)
       free_(kMaxBindings),
       free_tallies_(kMaxTallies),
       layout_(std::make_shared<Layout>()),
-      routes_(std::make_shared<Routes>()) {
+      routes_(std::make_shared<Routes>()),
+      addresses_(std::make_shared<PortAddresses>()) {
   std::iota(free_.begin(), free_.end(), BindingSlot{0});
   std::iota(free_tallies_.rbegin(), free_tallies_.rend(), TallySlot{0});
 }
@@ -150,6 +151,7 @@ Status Director::publish(const forwarding::Generation& generation) {
 
   shared_.closed_ticks.store(2 * std::max(generation.ageing().closed_seconds(), 1u) * Tick::kPerSecond,
                              std::memory_order_relaxed);
+  shared_.answer_closed_ports.store(generation.settings().answer_closed_ports(), std::memory_order_relaxed);
   shared_.check_resets.store(generation.settings().check_resets(), std::memory_order_relaxed);
   index_layout(*layout);
   set_port_flags(*layout);
@@ -258,16 +260,20 @@ void Director::index_layout(Layout& layout) const {
   std::vector<EndpointTable::Entry> services;
   std::vector<EndpointTable::Entry> vips;
   std::vector<EndpointTable::Entry> reals;
+  std::vector<EndpointTable::Entry> hosts;
   for (std::uint32_t index = 0; index < layout.services.size(); ++index) {
     const Service& service = layout.services[index];
     services.push_back({service.vip, service.vport, service.protocol, index});
     vips.push_back({service.vip, 0, Protocol::icmp, 0});
-    for (const Member& member : service.members)
+    for (const Member& member : service.members) {
       reals.push_back({member.rip, member.rport, service.protocol, 0});
+      hosts.push_back({member.rip, 0, Protocol::icmp, 0});
+    }
   }
   layout.by_vip = EndpointTable(services);
   layout.vips = EndpointTable(vips);
   layout.by_real = EndpointTable(reals);
+  layout.reals = EndpointTable(hosts);
 }
 
 void Director::set_port_flags(Layout& layout) const {
@@ -294,8 +300,13 @@ void Director::set_routes(std::vector<Route> routes) {
   renew_hops();
 }
 
+void Director::set_addresses(const PortAddresses& addresses) {
+  addresses_ = std::make_shared<PortAddresses>(addresses);
+}
+
 std::unique_ptr<const Generation> Director::build() const {
-  return std::make_unique<const Generation>(Generation{layout_, selections_, routes_, routes_version_});
+  return std::make_unique<const Generation>(
+      Generation{layout_, selections_, routes_, addresses_, routes_version_});
 }
 
 void Director::select_all() {

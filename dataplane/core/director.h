@@ -47,6 +47,8 @@ class Director {
   /// Takes over new states; those of unknown targets are remembered for a generation to come.
   void set_states(const forwarding::States& states);
   void set_routes(std::vector<Route> routes);
+  /// The addresses that ICMP errors about packets to clients are sent from.
+  void set_addresses(const PortAddresses& addresses);
   /// Makes every session look up its ways out again, as set_routes does.
   void renew_hops() noexcept { ++routes_version_; }
 
@@ -133,6 +135,7 @@ class Director {
   [[nodiscard]] forwarding::TrafficFailure untold(const TargetKey& key, const Target& target);
   [[nodiscard]] std::array<TallyKey, 3> tallies_of(BindingSlot slot) const;
   [[nodiscard]] forwarding::SessionCounts counts(const TallyInfo& info, const Sums& traffic) const;
+  void add_slow_path(forwarding::Stats& stats) const;
   void add_rows(forwarding::Stats& stats) const;
 
   Shared& shared_;
@@ -149,12 +152,17 @@ class Director {
   std::shared_ptr<const Layout> layout_;
   std::vector<std::shared_ptr<const Selection>> selections_;
   std::shared_ptr<const Routes> routes_;
+  std::shared_ptr<const PortAddresses> addresses_;
   std::uint16_t routes_version_ = 0;
   struct {
     std::array<std::uint64_t, kFates> fates{};
     std::uint64_t packets_in = 0;
     std::uint64_t terminated = 0;
     std::uint64_t resets = 0;
+    std::uint64_t fragmented = 0;
+    std::uint64_t pushed_out = 0;
+    std::uint64_t errors_built = 0;
+    std::uint64_t errors_withheld = 0;
   } base_;
 };
 

@@ -86,6 +86,17 @@ void Director::add_rows(forwarding::Stats& stats) const {
   }
 }
 
+// Fragments and ICMP errors.
+void Director::add_slow_path(forwarding::Stats& stats) const {
+  const auto sum = [&](auto count) { return over(workers_, count); };
+  stats.set_fragmented_current(sum([](const Switch& w) { return w.fragments().current(); }));
+  stats.set_fragmented_total(sum([](const Switch& w) { return w.fragments().total(); }) - base_.fragmented);
+  stats.set_fragmented_pushed_out(sum([](const Switch& w) { return w.fragments().pushed_out(); }) -
+                                  base_.pushed_out);
+  stats.set_errors_built(sum([](const Switch& w) { return w.errors_built(); }) - base_.errors_built);
+  stats.set_errors_withheld(sum([](const Switch& w) { return w.errors_withheld(); }) - base_.errors_withheld);
+}
+
 forwarding::Stats Director::stats() const {
   forwarding::Stats stats;
   stats.set_generation(published_.number());
@@ -93,6 +104,7 @@ forwarding::Stats Director::stats() const {
   stats.set_current_sessions(over(workers_, [](const Switch& w) { return w.sessions(); }));
   stats.set_terminated_sessions(over(workers_, [](const Switch& w) { return w.terminated(); }) -
                                 base_.terminated);
+  add_slow_path(stats);
   stats.set_resets_built(over(workers_, [](const Switch& w) { return w.resets(); }) - base_.resets);
   stats.set_packets_in(over(workers_, [](const Switch& w) { return w.packets_in(); }) - base_.packets_in);
   for (std::size_t f = 0; f < kFates; ++f) {
@@ -138,6 +150,10 @@ std::vector<forwarding::TrafficFailure> Director::traffic_failures(Tick now) {
 void Director::clear_stats() {
   base_.terminated = over(workers_, [](const Switch& w) { return w.terminated(); });
   base_.resets = over(workers_, [](const Switch& w) { return w.resets(); });
+  base_.fragmented = over(workers_, [](const Switch& w) { return w.fragments().total(); });
+  base_.pushed_out = over(workers_, [](const Switch& w) { return w.fragments().pushed_out(); });
+  base_.errors_built = over(workers_, [](const Switch& w) { return w.errors_built(); });
+  base_.errors_withheld = over(workers_, [](const Switch& w) { return w.errors_withheld(); });
   base_.packets_in = over(workers_, [](const Switch& w) { return w.packets_in(); });
   for (std::size_t f = 0; f < kFates; ++f) {
     base_.fates[f] = over(workers_, [&](const Switch& w) { return w.fate(static_cast<Fate>(f)); });

@@ -13,6 +13,9 @@ constexpr std::uint8_t told_of(Side side) noexcept {
   return side == Side::client ? Session::kToldClient : Session::kToldReal;
 }
 
+// Datagrams that one sweep forgets at most.
+constexpr std::size_t kSweptDatagrams = 64;
+
 constexpr Side other(Side side) noexcept {
   return side == Side::client ? Side::real : Side::client;
 }
@@ -59,10 +62,7 @@ void Switch::tell(Session& session, Side to, const ResetNumbers& numbers, Fate f
   frame.fate = fate;
   const HopIndex index = to == Side::client ? session.to_client : session.to_real;
   const Hops::Hop hop = shared_.hops.use(index, now);
-  write_ethernet(frame.data, hop.mac, shared_.mac(hop.port));
-  frame.port = hop.port;
-  frame.hop = index;
-  frame.action = hop.resolved ? Action::transmit : Action::hold;
+  send(frame, index, hop);
   resets_.add(1);
   session.told |= told_of(to);
 }
@@ -162,6 +162,7 @@ std::uint32_t Switch::lifetime(const Session& session) const noexcept {
 std::size_t Switch::sweep(Tick now, std::size_t budget, Spares& spares,
                           const Generation& generation) noexcept {
   settle();
+  fragments_.expire(now, kSweptDatagrams);
   std::size_t forgotten = 0;
   for (std::size_t i = std::min(budget, table_.high_water()); i > 0; --i) {
     if (sweep_at_ >= table_.high_water()) sweep_at_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,11 +70,16 @@ struct Layout {
   EndpointTable by_vip;            ///< (VIP, vport, protocol) -> index of the service
   EndpointTable vips;              ///< (VIP, 0, icmp) -> 0, for every VIP
   EndpointTable by_real;           ///< (rip, rport, protocol) -> 0, for every real service
+  EndpointTable reals;             ///< (rip, 0, icmp) -> 0, for every address of a real service
   std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
   std::uint64_t server_ports = 0;
 
   [[nodiscard]] bool is_vip(const Ip& address) const noexcept {
     return vips.find(address, 0, Protocol::icmp) != nullptr;
+  }
+  /// Whether a packet is the switch's by its addresses alone: to a VIP, or from a real server.
+  [[nodiscard]] bool concerns(const FlowKey& key) const noexcept {
+    return is_vip(key.destination) || reals.find(key.source, 0, Protocol::icmp) != nullptr;
   }
   [[nodiscard]] bool is_real(const Ip& address, L4Port port, Protocol protocol) const noexcept {
     return by_real.find(address, port, protocol) != nullptr;
@@ -85,11 +91,23 @@ struct Layout {
   }
 };
 
+/// The addresses of this box on its ports, to speak from; none where a port has none of that family.
+struct PortAddresses {
+  std::array<Ip, kMaxPorts> v4{};
+  std::array<Ip, kMaxPorts> v6{};
+
+  [[nodiscard]] const Ip& of(PortIndex port, bool of_v6) const noexcept {
+    return of_v6 ? v6[port] : v4[port];
+  }
+  bool operator==(const PortAddresses&) const = default;
+};
+
 /// What workers read between two swaps: immutable, cheap to make from the one before.
 struct Generation {
   std::shared_ptr<const Layout> layout;
   std::vector<std::shared_ptr<const Selection>> selections;  ///< by index of the service
   std::shared_ptr<const Routes> routes;
+  std::shared_ptr<const PortAddresses> addresses;
   std::uint16_t routes_version = 0;  ///< a session whose hops are of another version looks them up again
 };
 

@@ -43,13 +43,25 @@ Fate Switch::without_session(const Event& event) noexcept {
       return Fate::drop_bad_header;
     case Shape::checksum:
       return Fate::drop_bad_checksum;
+    case Shape::source_route:
+      return layout.concerns(parsed.key) ? Fate::drop_source_route : Fate::punt;
+    case Shape::extensions:
+      return layout.concerns(parsed.key) ? Fate::drop_extensions : Fate::punt;
+    case Shape::udp_length:
+      return Fate::drop_udp_length;
+    case Shape::udp_checksum:
+      return Fate::drop_udp_checksum;
     case Shape::fragment:
-      return layout.is_vip(parsed.key.destination) ? Fate::drop_fragment : Fate::punt;
-    case Shape::other:
+    case Shape::waiting:
       return Fate::punt;
+    case Shape::refused:
+      return event.frame.fate;
+    case Shape::other:
+      return pass_error(event);
     case Shape::whole:
       break;
   }
+  if (parsed.part == Part::later) return Fate::drop_no_session;
   const FlowKey& key = parsed.key;
   const auto service = layout.service(key.destination, key.destination_port, parsed.protocol);
   return service ? open_session(event, *service) : without_service(event);
@@ -85,8 +97,7 @@ Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
   }
   const Ways ways = find_ways(member->rip, event.parsed.key.source, event.generation, event.now);
   if (ways.problem != Fate::to_real) return ways.problem;
-  if (!shared_.fits(shared_.hops.use(ways.to_real, event.now).port, event.frame.length))
-    return Fate::drop_too_big;
+  if (!leaves(event, ways.to_real)) return Fate::drop_too_big;
   Session* session = bind(event, event.generation.layout->services[service], *member);
   if (session == nullptr) return Fate::drop_table_full;
   session->to_real = ways.to_real;

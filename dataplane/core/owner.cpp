@@ -1,19 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/owner.h"
 
+#include "dataplane/core/icmp_error.h"
 #include "dataplane/core/packet.h"
 
 namespace headgate::core {
+namespace {
+
+// Of a flow as one of its packets has it.
+std::uint64_t hash_of(const FlowKey& key, const Generation& generation) noexcept {
+  return generation.layout->is_vip(key.destination) ? stable_hash(key.source, key.source_port)
+                                                    : stable_hash(key.destination, key.destination_port);
+}
+
+IpHeader header_of(const Frame& frame) noexcept {
+  IpHeader header;
+  static_cast<void>(read_ip(frame.data + offset::ip, frame.length - kEthernetHeader, Extent::whole, header));
+  return header;
+}
+
+std::uint64_t hash_of_fragment(const Frame& frame, Parsed& parsed, const Generation& generation) noexcept {
+  if (frame.ports != 0) {
+    parsed.key.source_port = static_cast<L4Port>(frame.ports >> 16);
+    parsed.key.destination_port = static_cast<L4Port>(frame.ports);
+    return hash_of(parsed.key, generation);
+  }
+  const std::uint64_t addresses =
+      mix(stable_hash(parsed.key.source, 0), stable_hash(parsed.key.destination, 1));
+  return mix(addresses ^ header_of(frame).id, hashing::kA);
+}
+
+std::uint64_t hash_of_error(const Frame& frame, const Generation& generation) noexcept {
+  IcmpError error;
+  if (read_icmp(frame, header_of(frame), error) != IcmpKind::error) return 0;
+  return hash_of(error.about.reversed(), generation);
+}
+
+}  // namespace
 
 unsigned owner(const Frame& frame, const Generation& generation, unsigned workers) noexcept {
   if (workers < 2) return 0;
   Parsed parsed;
   if (!parse_usual(frame, parsed)) parsed = parse(frame);
-  if (parsed.shape != Shape::whole) return 0;
-  const FlowKey& key = parsed.key;
-  const bool from_client = generation.layout->is_vip(key.destination);
-  const std::uint64_t hash = from_client ? stable_hash(key.source, key.source_port)
-                                         : stable_hash(key.destination, key.destination_port);
+  std::uint64_t hash = 0;
+  if (parsed.shape == Shape::whole) hash = hash_of(parsed.key, generation);
+  if (parsed.shape == Shape::fragment) hash = hash_of_fragment(frame, parsed, generation);
+  if (parsed.shape == Shape::other && is_icmp(parsed) && parsed.part == Part::whole)
+    hash = hash_of_error(frame, generation);
   return static_cast<unsigned>((hash >> 32) * workers >> 32);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/bytes.h"
 #include "dataplane/core/checksum.h"
 #include "dataplane/core/ethernet.h"
 #include "dataplane/core/flow_key.h"
@@ -36,35 +37,6 @@ constexpr std::size_t kUdpHeader = 8;
 constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
 
-/// Network order in memory, host order in hand.
-[[nodiscard]] inline std::uint16_t load16(const std::uint8_t* at) noexcept {
-  std::uint16_t value = 0;
-  std::memcpy(&value, at, 2);
-  return __builtin_bswap16(value);
-}
-[[nodiscard]] inline std::uint32_t load32(const std::uint8_t* at) noexcept {
-  std::uint32_t value = 0;
-  std::memcpy(&value, at, 4);
-  return __builtin_bswap32(value);
-}
-inline void store16(std::uint8_t* at, std::uint16_t value) noexcept {
-  value = __builtin_bswap16(value);
-  std::memcpy(at, &value, 2);
-}
-inline void store32(std::uint8_t* at, std::uint32_t value) noexcept {
-  value = __builtin_bswap32(value);
-  std::memcpy(at, &value, 4);
-}
-/// Words as they lie in memory, for checksums.
-[[nodiscard]] inline std::uint16_t load_raw16(const std::uint8_t* at) noexcept {
-  std::uint16_t value = 0;
-  std::memcpy(&value, at, 2);
-  return value;
-}
-inline void store_raw16(std::uint8_t* at, std::uint16_t value) noexcept {
-  std::memcpy(at, &value, 2);
-}
-
 /// An IPv4 address of a header.
 [[nodiscard]] inline Ip mapped(const std::uint8_t* at) noexcept {
   std::uint32_t address = 0;
@@ -91,16 +63,30 @@ inline void store_raw16(std::uint8_t* at, std::uint16_t value) noexcept {
 enum class Shape : std::uint8_t {
   whole,      ///< a whole TCP segment or UDP datagram; everything below is valid
   other,      ///< IP of another protocol; the addresses are valid
-  fragment,   ///< a fragment; the addresses are valid
+  fragment,   ///< a fragment of TCP or UDP, whose flow is not known yet; ports and flags only for the first
   foreign,    ///< not untagged IP
   truncated,  ///< shorter than its headers say
-  malformed,  ///< impossible version or header lengths
-  checksum,   ///< wrong IPv4 header checksum, or UDP over IPv6 without a checksum (RFC 8200, 8.1)
+  malformed,  ///< impossible version, header lengths or options
+  checksum,   ///< wrong IPv4 header checksum
+  source_route,  ///< the sender chose the way; the addresses are valid
+  extensions,    ///< more IPv6 extension headers than are looked through; the addresses are valid
+  udp_length,    ///< UDP that says to be shorter than its header or longer than the datagram
+  udp_checksum,  ///< UDP over IPv6 without a checksum (RFC 8200, 8.1)
+  waiting,       ///< a fragment that goes another way first: it comes again
+  refused,       ///< a fragment whose fate the frame has already
+};
+
+/// How much of a TCP segment or UDP datagram a packet carries.
+enum class Part : std::uint8_t {
+  whole,
+  first,  ///< a fragment with the start of the transport header, at least its fixed part
+  later,  ///< a fragment without it
 };
 
 struct Parsed {
   FlowKey key;  ///< ports only for whole
   Shape shape = Shape::foreign;
+  Part part = Part::whole;
   bool v6 = false;
   Protocol protocol = Protocol::tcp;  ///< of shape whole, other and fragment: what IP says is inside
   /// Neither opens nor ends a connection: TCP with ACK and without SYN, FIN and RST; UDP.
@@ -113,6 +99,11 @@ struct Parsed {
 
   [[nodiscard]] bool is_tcp() const noexcept { return protocol == Protocol::tcp; }
 };
+
+/// Whether a packet of shape other is ICMP, or ICMPv6 over IPv6.
+[[nodiscard]] constexpr bool is_icmp(const Parsed& parsed) noexcept {
+  return parsed.protocol == (parsed.v6 ? Protocol::icmp6 : Protocol::icmp);
+}
 
 /// Checks a frame's headers, every length against the bytes that are really there. Reads nothing outside.
 [[nodiscard]] Parsed parse(const Frame& frame) noexcept;
@@ -163,6 +154,7 @@ template <class... Conditions>
   parsed.key.source_port = static_cast<L4Port>(ports >> 16);
   parsed.key.destination_port = static_cast<L4Port>(ports);
   parsed.shape = Shape::whole;
+  parsed.part = Part::whole;
   parsed.protocol = Protocol::tcp;
   parsed.flags = tcp[offset::tcp_flags] & 0x3f;
   parsed.plain = is_plain(parsed.flags);
@@ -177,13 +169,16 @@ template <class... Conditions>
   return static_cast<std::uint32_t>(parsed.end - parsed.l4 - header);
 }
 
-/// The segment in a frame of shape whole that is TCP.
+/// The segment in a frame of shape whole that is TCP, and no later fragment. Of a first fragment it is what
+/// that carries; it may end within the segment's options.
 [[nodiscard]] inline Segment segment_of(const Frame& frame, const Parsed& parsed) noexcept {
   const std::uint8_t* tcp = frame.data + parsed.l4;
+  const std::size_t header = std::size_t{tcp[offset::tcp_data_offset]} / 16 * 4;
+  const bool cut = parsed.l4 + header > parsed.end;
   return {.flags = parsed.flags,
           .sequence = load32(tcp + offset::tcp_sequence),
           .acknowledgement = load32(tcp + offset::tcp_acknowledgement),
-          .payload = payload_of(frame, parsed)};
+          .payload = cut ? 0 : payload_of(frame, parsed)};
 }
 
 }  // namespace headgate::core

@@ -108,7 +108,7 @@ TEST(Parse, ChecksVersionAndHeaderLength) {
     EXPECT_EQ(shape, Shape::malformed) << first;
   }
   EXPECT_EQ(with(14, 0x45), Shape::whole);
-  EXPECT_EQ(with(14, 0x4b), Shape::truncated) << "no room for TCP behind the options";
+  EXPECT_EQ(with(14, 0x4b), Shape::malformed) << "what stands there are no options";
 }
 
 TEST(Parse, ChecksTheTotalLength) {
@@ -143,7 +143,7 @@ TEST(Parse, TellsFragmentsAndOtherProtocols) {
   EXPECT_EQ(with(20, 0x40), Shape::whole);
   EXPECT_EQ(with(20, 0x80), Shape::whole) << "the reserved bit says nothing of fragments";
   EXPECT_EQ(with(23, 1), Shape::other);
-  EXPECT_EQ(with(23, 17), Shape::malformed) << "as UDP, its length is impossible";
+  EXPECT_EQ(with(23, 17), Shape::udp_length) << "as UDP, its length is impossible";
 }
 
 TEST(Parse, TaggedAndForeignFramesAreForeign) {

@@ -22,16 +22,37 @@ constexpr std::uint16_t kTtlDelta = delta(1, 0);
   return sum == 0 ? std::uint16_t{0xffff} : sum;
 }
 
-/// Translates a whole packet of a session, one hop further: from the client, the VIP and its port become the
-/// real server's; from the server, the other way round. Checksums are corrected incrementally (RFC 1624).
+/// Of an incremental correction, the opposite one for the server's direction.
+[[nodiscard]] constexpr std::uint16_t directed(std::uint16_t delta, Side from) noexcept {
+  return static_cast<std::uint16_t>(from == Side::client ? delta : delta ^ 0xffff);
+}
+
+/// Translates the IP header of a packet of a session, one hop further: all there is to be done for a fragment
+/// after the first.
+[[gnu::always_inline]] inline void rewrite_ip(std::uint8_t* frame, const Parsed& parsed,
+                                              const Shared::Binding& binding, Side from) noexcept {
+  const bool client = from == Side::client;
+  const Ip& address = client ? binding.rip : binding.vip;
+  std::uint8_t* ip = frame + offset::ip;
+  if (parsed.v6) {
+    std::memcpy(ip + (client ? offset::ip6_destination : offset::ip6_source), address.octets.data(), 16);
+    --ip[offset::ip6_hop_limit];
+    return;
+  }
+  const std::uint16_t ip_delta = add(directed(binding.address_delta, from), kTtlDelta);
+  store_raw16(ip + offset::ip_checksum, updated(load_raw16(ip + offset::ip_checksum), ip_delta));
+  std::memcpy(ip + (client ? offset::ip_destination : offset::ip_source), address.octets.data() + 12, 4);
+  --ip[offset::ip_ttl];
+}
+
+/// Translates a whole packet of a session, or a first fragment, one hop further: from the client, the VIP and
+/// its port become the real server's; from the server, the other way round. Checksums are corrected
+/// incrementally (RFC 1624).
 [[gnu::always_inline]] inline void rewrite(std::uint8_t* frame, const Parsed& parsed,
                                            const Shared::Binding& binding, Side from) noexcept {
   const bool client = from == Side::client;
-  const Ip& address = client ? binding.rip : binding.vip;
   const L4Port port = client ? binding.rport : binding.vport;
-  const auto flip = static_cast<std::uint16_t>(client ? 0 : 0xffff);  // the opposite delta
-  const auto l4_delta = static_cast<std::uint16_t>(binding.l4_delta ^ flip);
-  std::uint8_t* ip = frame + offset::ip;
+  const std::uint16_t l4_delta = directed(binding.l4_delta, from);
   std::uint8_t* l4 = frame + parsed.l4;
   store16(l4 + (client ? offset::destination_port : offset::source_port), port);
   if (parsed.is_tcp()) {
@@ -39,15 +60,7 @@ constexpr std::uint16_t kTtlDelta = delta(1, 0);
   } else {
     store_raw16(l4 + offset::udp_checksum, updated_udp(load_raw16(l4 + offset::udp_checksum), l4_delta));
   }
-  if (parsed.v6) {
-    std::memcpy(ip + (client ? offset::ip6_destination : offset::ip6_source), address.octets.data(), 16);
-    --ip[offset::ip6_hop_limit];
-    return;
-  }
-  const std::uint16_t ip_delta = add(static_cast<std::uint16_t>(binding.address_delta ^ flip), kTtlDelta);
-  store_raw16(ip + offset::ip_checksum, updated(load_raw16(ip + offset::ip_checksum), ip_delta));
-  std::memcpy(ip + (client ? offset::ip_destination : offset::ip_source), address.octets.data() + 12, 4);
-  --ip[offset::ip_ttl];
+  rewrite_ip(frame, parsed, binding, from);
 }
 
 }  // namespace headgate::core

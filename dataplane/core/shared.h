@@ -102,6 +102,8 @@ struct Shared {
 
   /// A reset that is not in its connection's window is dropped (rstchk).
   std::atomic<bool> check_resets{false};
+  /// UDP for a VIP on a port without service is answered with "port unreachable".
+  std::atomic<bool> answer_closed_ports{false};
 
   struct Port {
     std::atomic<std::uint64_t> mac{0};  ///< a MacWord
@@ -118,6 +120,9 @@ struct Shared {
   void set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept;
   [[nodiscard]] MacWord mac(PortIndex port) const noexcept {
     return MacWord(ports[port].mac.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::uint16_t mtu(PortIndex port) const noexcept {
+    return ports[port].mtu.load(std::memory_order_relaxed);
   }
   /// Whether a frame of so many bytes may leave by a port.
   [[nodiscard]] bool fits(PortIndex port, std::uint16_t length) const noexcept {

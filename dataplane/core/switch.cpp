@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "dataplane/core/rewrite.h"
+#include "dataplane/core/split.h"
 #include "dataplane/core/switch_parts.h"
 
 namespace headgate::core {
@@ -15,16 +16,12 @@ Switch::Switch(const Config& config, Shared& shared)
       held_(kMaxBindings),
       // Workers start their turns at different members, or the first sessions after a start would cluster.
       cursors_(kCursors, config.worker),
+      fragments_(config.seed),
+      worker_(config.worker),
+      workers_(config.workers),
       closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {
   for (std::size_t slot = 0; slot < kMaxBindings; ++slot)
     counted_[slot].epoch = shared.state(static_cast<BindingSlot>(slot)).epoch;
-}
-
-inline void Switch::send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept {
-  write_ethernet(frame.data, hop.mac, shared_.mac(hop.port));
-  frame.port = hop.port;
-  frame.hop = index;
-  frame.action = hop.resolved ? Action::transmit : Action::hold;
 }
 
 // ---- A burst
@@ -37,12 +34,15 @@ void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& 
   for (std::size_t i = 0; i < frames.size(); ++i) {
     Arrival& arrival = arrivals[i];
     if (!parse_usual(frames[i], arrival.parsed)) arrival.parsed = parse(frames[i]);
+    if (arrival.parsed.shape == Shape::fragment) [[unlikely]]
+      gather(frames[i], arrival.parsed, generation, now);
     arrival.hash = table_.hash(arrival.parsed.key, arrival.parsed.protocol);
     table_.prefetch_bucket(arrival.hash);
   }
   for (std::size_t i = 0; i < frames.size(); ++i)
     arrivals[i].likely = table_.prefetch_session(arrivals[i].hash);
   Steady done;
+  std::size_t waiting = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Arrival& arrival = arrivals[i];
     Side from = Side::client;
@@ -50,11 +50,15 @@ void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& 
     if (session != nullptr &&
         forward_steady(frames[i], arrival.parsed, *session, from, generation, now, done))
       continue;
+    if (arrival.parsed.shape == Shape::waiting) [[unlikely]] {
+      ++waiting;
+      continue;
+    }
     decide({frames[i], arrival.parsed, generation, spares, now}, session, from);
   }
   fates_[static_cast<std::size_t>(Fate::to_real)].add(done.to_real);
   fates_[static_cast<std::size_t>(Fate::to_client)].add(done.to_client);
-  packets_in_.add(frames.size());
+  packets_in_.add(frames.size() - waiting);
 }
 
 [[gnu::always_inline]] inline Session* Switch::find(const Arrival& arrival, Side& from) noexcept {
@@ -112,6 +116,7 @@ void Switch::decide(const Event& event, Session* session, Side from) noexcept {
   frame.action = Action::drop;
   frame.fate = session != nullptr ? with_session(event, *session, from) : without_session(event);
   if (frame.fate == Fate::punt) frame.action = Action::punt;
+  if (frame.action == Action::drop) complain(event);
   fates_[static_cast<std::size_t>(frame.fate)].add(1);
 }
 
@@ -122,10 +127,12 @@ Fate Switch::with_session(const Event& event, Session& session, Side from) noexc
   const Layout& layout = *event.generation.layout;
   if (from == Side::client && !allowed(layout.client_ports, event.frame.port)) return Fate::drop_client_port;
   if (from == Side::real && !allowed(layout.server_ports, event.frame.port)) return Fate::drop_server_port;
-  if (parsed.is_tcp() && parsed.flags == 0) return Fate::drop_no_flags;
+  const bool later = parsed.part == Part::later;
+  if (parsed.is_tcp() && parsed.flags == 0 && !later) return Fate::drop_no_flags;
   if (parsed.ttl <= 1) return Fate::drop_ttl;
 
   const bool ended = terminated(session);
+  if (later) return ended ? Fate::drop_no_session : forward(event, session, from);
   // A datagram needs no handshake: the next one is served by another server at once.
   bool anew = ended && !parsed.is_tcp() && from == Side::client;
   if (from == Side::client && parsed.is_tcp() && (parsed.flags & (tcp::syn | tcp::ack)) == tcp::syn) {
@@ -150,13 +157,18 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   }
   const HopIndex index = from == Side::client ? session.to_real : session.to_client;
   const Hops::Hop hop = shared_.hops.use(index, event.now);
-  if (!shared_.fits(hop.port, frame.length)) return Fate::drop_too_big;
+  if (!leaves(event, index)) return Fate::drop_too_big;
   const bool reset = parsed.is_tcp() && (parsed.flags & tcp::rst) != 0;
   const bool checked = reset && shared_.check_resets.load(std::memory_order_relaxed);
   if (checked && !session.life().may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
   note(event, session, from);
-  rewrite(frame.data, parsed, shared_.bindings[session.binding], from);
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  if (parsed.part == Part::later)
+    rewrite_ip(frame.data, parsed, binding, from);
+  else
+    rewrite(frame.data, parsed, binding, from);
   send(frame, index, hop);
+  if (!shared_.fits(hop.port, frame.length)) cut(event, shared_.mtu(hop.port));
   return from == Side::client ? Fate::to_real : Fate::to_client;
 }
 
@@ -167,11 +179,11 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
   traffic.octets.add(event.frame.length);
   add_packet(session, from, event.frame.length);
   const Life before = session.life().life();
-  if (event.parsed.is_tcp()) {
+  if (event.parsed.is_tcp() && event.parsed.part != Part::later) {
     TcpLife life = session.life();
     life.pass(from, segment_of(event.frame, event.parsed));
     session.set_life(life);
-  } else if (from == Side::real) {
+  } else if (from == Side::real && !event.parsed.is_tcp()) {
     session.marks |= TcpLife::kAnswered | TcpLife::kOpen;
   }
   note_ends(event, session, before, from);
@@ -208,6 +220,30 @@ void Switch::carry(const Session& session, Side from, bool octets, bool packets)
 }
 
 // ---- Ways out
+
+// Whether a packet may leave, if need be in fragments. If not, its frame names the hop whose MTU its sender
+// has to learn.
+bool Switch::leaves(const Event& event, HopIndex index) noexcept {
+  const PortIndex port = shared_.hops.use(index, event.now).port;
+  if (shared_.fits(port, event.frame.length)) return true;
+  const std::span<const Frame> room = event.spares.frames.subspan(event.spares.used);
+  if (can_split(event.frame, shared_.mtu(port), room)) return true;
+  event.frame.hop = index;
+  return false;
+}
+
+// What follows the first fragment goes its way.
+void Switch::cut(const Event& event, std::uint16_t mtu) noexcept {
+  Spares& spares = event.spares;
+  const std::size_t count = split(event.frame, mtu, spares.frames.subspan(spares.used));
+  for (std::size_t i = 0; i < count; ++i) {
+    Frame& next = spares.frames[spares.used++];
+    next.port = event.frame.port;
+    next.fate = event.frame.fate;
+    next.action = event.frame.action;
+    next.hop = event.frame.hop;
+  }
+}
 
 Switch::Ways Switch::find_ways(const Ip& real, const Ip& client, const Generation& generation,
                                Tick now) noexcept {

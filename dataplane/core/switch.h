@@ -4,11 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/fragments.h"
 #include "dataplane/core/generation.h"
+#include "dataplane/core/icmp_answer.h"
+#include "dataplane/core/icmp_error.h"
 #include "dataplane/core/packet.h"
 #include "dataplane/core/reset.h"
 #include "dataplane/core/selection.h"
@@ -35,6 +39,8 @@ class Switch {
   Switch(const Config& config, Shared& shared);
 
   /// Decides about each frame of a burst (at most kBurst), in order, and rewrites those that are to be sent.
+  /// A frame with Action::park or Action::hand has no fate yet and is not counted: it will be when it comes
+  /// again.
   void process(std::span<Frame> frames, Spares& spares, const Generation& generation, Tick now) noexcept;
   /// Looks at the next `budget` sessions and forgets those whose time is over; returns how many it forgot.
   /// Where the service says so (clsrst), both ends of an idle connection get a reset, made in the spares like
@@ -55,7 +61,7 @@ class Switch {
   [[nodiscard]] std::uint64_t fate(Fate fate) const noexcept {
     return fates_[static_cast<std::size_t>(fate)].get();
   }
-  /// Any thread: packets that process() was given.
+  /// Any thread: packets that process() was given, and did not give back to come again.
   [[nodiscard]] std::uint64_t packets_in() const noexcept { return packets_in_.get(); }
   /// Any thread: sessions in the table, those that are over but not yet forgotten among them.
   [[nodiscard]] std::uint64_t sessions() const noexcept { return table_.size(); }
@@ -64,6 +70,11 @@ class Switch {
   [[nodiscard]] std::uint64_t terminated() const noexcept { return terminated_.get(); }
   /// Any thread: resets that the switch made itself, to either end.
   [[nodiscard]] std::uint64_t resets() const noexcept { return resets_.get(); }
+  /// Any thread: ICMP errors that the switch made itself, and those that its limit kept back.
+  [[nodiscard]] std::uint64_t errors_built() const noexcept { return errors_built_.get(); }
+  [[nodiscard]] std::uint64_t errors_withheld() const noexcept { return errors_withheld_.get(); }
+  /// Any thread: the table of fragmented datagrams.
+  [[nodiscard]] const Fragments& fragments() const noexcept { return fragments_; }
 
   /// Any thread: TCP sessions whose handshake is not done.
   [[nodiscard]] std::uint64_t half_open() const noexcept { return half_open_.get(); }
@@ -133,11 +144,31 @@ class Switch {
   void note_ends(const Event& event, Session& session, Life before, Side from) noexcept;
   void add_packet(Session& session, Side from, std::uint16_t octets) noexcept;
   void carry(const Session& session, Side from, bool octets, bool packets) noexcept;
-  void send(Frame& frame, HopIndex index, const Hops::Hop& hop) noexcept;
+  void send(Frame& frame, HopIndex index, const Hops::Hop& hop) const noexcept {
+    write_ethernet(frame.data, hop.mac, shared_.mac(hop.port));
+    frame.port = hop.port;
+    frame.hop = index;
+    frame.action = hop.resolved ? Action::transmit : Action::hold;
+  }
   [[nodiscard]] Ways find_ways(const Ip& real, const Ip& client, const Generation& generation,
                                Tick now) noexcept;
   /// to_real, or why there is no way.
   Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
+
+  [[nodiscard]] bool leaves(const Event& event, HopIndex index) noexcept;
+  void cut(const Event& event, std::uint16_t mtu) noexcept;
+
+  // gathering.cpp: fragments
+  void gather(Frame& frame, Parsed& parsed, const Generation& generation, Tick now) noexcept;
+  [[nodiscard]] std::uint32_t flow_of(Frame& frame, Parsed& parsed, std::uint32_t parked_as,
+                                      Tick now) noexcept;
+
+  // complaining.cpp: ICMP errors
+  Fate pass_error(const Event& event) noexcept;
+  Fate pass_error(const Event& event, const IpHeader& outer, const IcmpError& error, Session& session,
+                  Side from) noexcept;
+  void complain(const Event& event) noexcept;
+  [[nodiscard]] std::optional<Complaint> complaint(const Event& event) const noexcept;
 
   // opening.cpp: packets without a session
   Fate without_session(const Event& event) noexcept;
@@ -173,6 +204,8 @@ class Switch {
   Counter packets_in_;
   Counter terminated_;
   Counter resets_;
+  Counter errors_built_;
+  Counter errors_withheld_;
   Counter half_open_;
   Counter opened_;
   Counter opened_tcp_;
@@ -180,6 +213,10 @@ class Switch {
   std::vector<Counted> counted_;  ///< by binding
   std::vector<Counter> held_;     ///< by binding
   std::vector<Cursor> cursors_;   ///< by service
+  Fragments fragments_;
+  AnswerLimits limits_;
+  unsigned worker_;
+  unsigned workers_;
   std::uint64_t closings_seen_ = 0;
   std::size_t sweep_at_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <span>
 
 #include "dataplane/shell/clock.h"
@@ -17,6 +18,12 @@ namespace {
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kFailuresEveryNs = 50'000'000;
 constexpr unsigned kReclaimEverySeconds = 10;
+
+std::set<Ip> vips(const forwarding::Generation& generation) {
+  std::set<Ip> all;
+  for (const auto& service : generation.service()) all.insert(Ip::from_wire(service.vip()).value_or(Ip{}));
+  return all;
+}
 
 }  // namespace
 
@@ -182,6 +189,7 @@ void Control::swap_plan() {
     steering_ = std::make_shared<const Steering>(tables);
     tables_ = std::move(tables);
   }
+  director_.set_addresses(neighbourhood_.addresses(vips(director_.published())));
   auto plan = std::make_unique<Plan>();
   plan->generation = director_.build();
   plan->steering = steering_;

@@ -16,10 +16,10 @@ constexpr unsigned kRingSize = 1024;
 }  // namespace
 
 Handover::Handover(unsigned workers)
-    : workers_(workers), rings_(std::size_t{workers} * workers * 2, nullptr) {
+    : workers_(workers), rings_(std::size_t{workers} * workers * kPurposes, nullptr) {
   for (std::size_t i = 0; i < rings_.size(); ++i) {
-    const std::size_t from = i / 2 / workers;
-    if (from == i / 2 % workers) continue;  // nobody hands anything to itself
+    const std::size_t from = i / kPurposes / workers;
+    if (from == i / kPurposes % workers) continue;  // nobody hands anything to itself
     const std::string name = fmt::format("handover{}", i);
     rings_[i] = rte_ring_create(name.c_str(), kRingSize, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
     if (rings_[i] == nullptr) throw std::bad_alloc();

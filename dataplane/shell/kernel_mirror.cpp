@@ -215,4 +215,14 @@ std::set<Ipv4> KernelMirror::addresses() const {
   return all;
 }
 
+Ip KernelMirror::address_on(int interface_index, bool v6, const std::set<Ip>& others) const {
+  for (const auto& [index, known] : known_.addresses) {
+    const Ip address = known;
+    const bool link_local = v6 && address.octets[0] == 0xfe && (address.octets[1] & 0xc0) == 0x80;
+    const bool fits = index == interface_index && address.is_v4() != v6 && !link_local;
+    if (fits && !others.contains(address)) return address;
+  }
+  return {};
+}
+
 }  // namespace headgate::shell

@@ -53,6 +53,9 @@ class KernelMirror {
   [[nodiscard]] const netlink::Link* link(const std::string& name) const;
   [[nodiscard]] const std::vector<netlink::Route>& routes() const noexcept { return known_.routes; }
   [[nodiscard]] std::set<Ipv4> addresses() const;
+  /// The lowest address of an interface in a family that is none of `others` and not link-local; none when
+  /// there is none.
+  [[nodiscard]] Ip address_on(int interface_index, bool v6, const std::set<Ip>& others) const;
   [[nodiscard]] const std::map<NeighbourKey, netlink::Neighbour>& neighbours() const noexcept {
     return known_.neighbours;
   }

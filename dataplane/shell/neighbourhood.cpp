@@ -41,6 +41,15 @@ std::vector<core::Route> Neighbourhood::routes() const {
   return routes;
 }
 
+core::PortAddresses Neighbourhood::addresses(const std::set<Ip>& vips) const {
+  core::PortAddresses out;
+  for (const auto& [port, interface] : interface_by_port_) {
+    out.v4[port] = mirror_.address_on(interface, false, vips);
+    out.v6[port] = mirror_.address_on(interface, true, vips);
+  }
+  return out;
+}
+
 void Neighbourhood::carry_over(const netlink::Neighbour& neighbour, core::PortIndex port) {
   if (neighbour.usable) {
     hops_.resolve(port, neighbour.address, neighbour.mac);

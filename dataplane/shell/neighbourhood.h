@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "dataplane/core/generation.h"
 #include "dataplane/core/hops.h"
 #include "dataplane/core/routes.h"
 #include "dataplane/shell/kernel_mirror.h"
@@ -25,6 +27,8 @@ class Neighbourhood {
   void set_ports(const Ports& ports);
   /// The main table's routes that lead out of our ports.
   [[nodiscard]] std::vector<core::Route> routes() const;
+  /// The addresses on our ports that are no VIPs.
+  [[nodiscard]] core::PortAddresses addresses(const std::set<Ip>& vips) const;
 
   /// Brings all slots into step with the kernel, or those of the named neighbours.
   void sync_all();

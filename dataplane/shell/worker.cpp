@@ -61,6 +61,8 @@ void Worker::run() noexcept {
   held_.release(
       now_, [](core::HopIndex) { return false; }, [](rte_mbuf*, core::HopIndex) {},
       [](rte_mbuf* packet) { rte_pktmbuf_free(packet); });
+  std::array<rte_mbuf*, ParkQueue<rte_mbuf>::kCapacity> parked;
+  rte_pktmbuf_free_bulk(parked.data(), static_cast<unsigned>(parked_.take_all(parked)));
   for (rte_mbuf*& spare : spares_) rte_pktmbuf_free(std::exchange(spare, nullptr));
   workplace_.plans.leave(number_);
   rte_thread_unregister();
@@ -85,6 +87,7 @@ unsigned Worker::poll_once(const Plan& plan) noexcept {
   }
   if (workplace_.workers > 1) handled += take_handed(plan);
   if (!held_.empty()) release_held(plan);
+  if (!parked_.empty()) release_impatient(plan);
   tx_.flush();
   return handled;
 }
@@ -114,6 +117,9 @@ unsigned Worker::take_handed(const Plan& plan) noexcept {
     if (from == number_) continue;
     unsigned count = workplace_.handover.take(from, number_, Handover::Purpose::process, packets);
     process(plan, {packets.data(), count});
+    handled += count;
+    count = workplace_.handover.take(from, number_, Handover::Purpose::gathered, packets);
+    process(plan, {packets.data(), count}, Came::gathered);
     handled += count;
     count = workplace_.handover.take(from, number_, Handover::Purpose::transmit, packets);
     for (unsigned i = 0; i < count; ++i) {
@@ -155,27 +161,48 @@ std::size_t Worker::keep_own(const Plan& plan, Packets packets) noexcept {
   return kept;
 }
 
-void Worker::process(const Plan& plan, Packets packets) noexcept {
+void Worker::process(const Plan& plan, Packets packets, Came came) noexcept {
   if (packets.empty()) return;
-  if (!plan.generation || !fill_spares()) {
+  const bool spare = fill_spares();
+  // The core counts on seeing again what it had parked, spares or not.
+  if (!plan.generation || (!spare && came != Came::again)) {
     for (rte_mbuf* packet : packets) lose(static_cast<core::PortIndex>(packet->port), packet);
     return;
   }
   std::array<core::Frame, core::kBurst> frames;
   std::array<core::Frame, core::kBurst> spare_frames;
   std::transform(packets.begin(), packets.end(), frames.begin(), frame_of);
-  std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
-  core::Spares spares{.frames = {spare_frames.data(), packets.size()}};
+  for (std::size_t i = 0; i < packets.size() && came != Came::fresh; ++i)
+    (came == Came::again ? frames[i].datagram : frames[i].ports) = packets[i]->hash.usr;
+  if (spare) std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
+  core::Spares spares{.frames = {spare_frames.data(), spare ? packets.size() : 0}};
   switch_.process({frames.data(), packets.size()}, spares, *plan.generation, now_);
 
   for (std::size_t i = 0; i < packets.size(); ++i) settle(plan, packets[i], frames[i]);
   settle_spares(plan, spares);
+  if (!parked_.empty()) give_again(plan, {frames.data(), packets.size()});
 }
 
 void Worker::settle_spares(const Plan& plan, const core::Spares& spares) noexcept {
   for (std::size_t i = 0; i < spares.used; ++i) {
     settle(plan, std::exchange(spares_[i], nullptr), spares.frames[i]);
   }
+}
+
+/// Processes the parked fragments of the datagrams that a burst has released. They release none themselves.
+void Worker::give_again(const Plan& plan, std::span<const core::Frame> frames) noexcept {
+  for (const core::Frame& frame : frames) {
+    if (frame.datagram == 0 || frame.action == core::Action::park) continue;
+    std::array<rte_mbuf*, core::kBurst> packets;
+    while (const std::size_t count = parked_.take(frame.datagram, packets))
+      process(plan, {packets.data(), count}, Came::again);
+  }
+}
+
+void Worker::release_impatient(const Plan& plan) noexcept {
+  std::array<rte_mbuf*, core::kBurst> packets;
+  while (const std::size_t count = parked_.take_impatient(now_, packets))
+    process(plan, {packets.data(), count}, Came::again);
 }
 
 bool Worker::fill_spares() noexcept {
@@ -199,6 +226,12 @@ void Worker::settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame
       packet->data_len = frame.length;
       packet->pkt_len = frame.length;
       hold(packet, frame);
+      return;
+    case core::Action::park:
+      park(packet, frame);
+      return;
+    case core::Action::hand:
+      hand(plan, packet, frame);
       return;
     case core::Action::transmit:
       packet->data_len = frame.length;
@@ -233,6 +266,18 @@ void Worker::hold(rte_mbuf* packet, const core::Frame& frame) noexcept {
     static_cast<void>(rte_ring_sp_enqueue(wanted_, reinterpret_cast<void*>(std::uintptr_t{frame.hop} + 1)));
     workplace_.doorbell.ring();
   }
+}
+
+void Worker::park(rte_mbuf* packet, const core::Frame& frame) noexcept {
+  packet->hash.usr = frame.datagram;
+  if (!parked_.put(packet, frame.datagram, now_)) lose(static_cast<core::PortIndex>(packet->port), packet);
+}
+
+void Worker::hand(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept {
+  packet->hash.usr = frame.ports;
+  const unsigned owner = core::owner(frame, *plan.generation, workplace_.workers);
+  if (!workplace_.handover.give(number_, owner, Handover::Purpose::gathered, packet))
+    lose(static_cast<core::PortIndex>(packet->port), packet);
 }
 
 void Worker::punt(const Plan& plan, rte_mbuf* packet) noexcept {

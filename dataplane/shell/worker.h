@@ -11,6 +11,7 @@
 #include "dataplane/core/switch.h"
 #include "dataplane/shell/doorbell.h"
 #include "dataplane/shell/hold_queue.h"
+#include "dataplane/shell/park_queue.h"
 #include "dataplane/shell/plan.h"
 #include "dataplane/shell/published.h"
 #include "dataplane/shell/session_memory.h"
@@ -29,8 +30,10 @@ class Handover {
  public:
   enum class Purpose : std::uint8_t {
     process,   ///< the receiver owns the session
+    gathered,  ///< likewise, a fragment whose ports the giver found
     transmit,  ///< the receiver owns the port of the way out
   };
+  static constexpr std::size_t kPurposes = 3;
   explicit Handover(unsigned workers);
   ~Handover();
   Handover(const Handover&) = delete;
@@ -43,7 +46,7 @@ class Handover {
 
  private:
   [[nodiscard]] rte_ring* ring(unsigned from, unsigned to, Purpose purpose) const noexcept {
-    return rings_[(from * workers_ + to) * 2 + static_cast<unsigned>(purpose)];
+    return rings_[(from * workers_ + to) * kPurposes + static_cast<unsigned>(purpose)];
   }
   unsigned workers_;
   std::vector<rte_ring*> rings_;
@@ -98,7 +101,17 @@ class Worker {
   unsigned take_handed(const Plan& plan) noexcept;
   std::size_t keep_switched(const Plan& plan, const PlannedPort& port, Packets packets) noexcept;
   std::size_t keep_own(const Plan& plan, Packets packets) noexcept;
-  void process(const Plan& plan, Packets packets) noexcept;
+  /// What a packet that comes to the core has been through; the number that goes with it is in hash.usr.
+  enum class Came : std::uint8_t {
+    fresh,
+    again,     ///< it was parked; for which datagram
+    gathered,  ///< another worker found its ports; which
+  };
+  void process(const Plan& plan, Packets packets, Came came = Came::fresh) noexcept;
+  void give_again(const Plan& plan, std::span<const core::Frame> frames) noexcept;
+  void release_impatient(const Plan& plan) noexcept;
+  void park(rte_mbuf* packet, const core::Frame& frame) noexcept;
+  void hand(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
   [[nodiscard]] bool fill_spares() noexcept;
   void settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
   void transmit(const Plan& plan, core::PortIndex index, rte_mbuf* packet) noexcept;
@@ -117,6 +130,7 @@ class Worker {
   core::Switch switch_;
   TxBatches tx_;
   HoldQueue<rte_mbuf> held_;
+  ParkQueue<rte_mbuf> parked_;
   std::array<rte_mbuf*, core::kBurst> spares_{};
   rte_ring* wanted_;
   std::array<core::Counter, core::kMaxPorts> lost_{};

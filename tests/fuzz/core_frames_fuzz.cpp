@@ -87,7 +87,7 @@ struct Bed {
   }
   void process(std::span<const std::uint8_t> bytes, PortIndex port) {
     // Exactly as much as may be written: the sanitizer sees the rest.
-    const std::size_t capacity = bytes.size() < kResetFrame ? kResetFrame : bytes.size();
+    const std::size_t capacity = std::max(bytes.size() + bytes.size() % 64, kResetFrame);
     std::vector<std::uint8_t> buffer(capacity);
     std::vector<std::uint8_t> room(64);
     if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -19,7 +21,10 @@ constexpr Ipv4 kFirstReal{0x0a0a020a};
 std::vector<core::Route> connected() {
   return {{.prefix = address("10.10.1.0"), .length = 24, .port = 0},
           {.prefix = address("10.10.2.0"), .length = 24, .port = 1},
-          {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = address("10.10.1.1")}};
+          {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = address("10.10.1.1")},
+          {.prefix = host("2001:db8:1::"), .length = 64, .port = 0},
+          {.prefix = host("2001:db8:2::"), .length = 64, .port = 1},
+          {.prefix = {}, .length = 0, .port = 0, .gateway = host("2001:db8:1::1")}};
 }
 
 }  // namespace
@@ -74,6 +79,18 @@ Site& Site::udp() {
   return *this;
 }
 
+Site& Site::ipv6() {
+  auto& service = *generation_.mutable_service()->rbegin();
+  const auto within = [](std::string_view network, std::uint32_t number) {
+    Ip address = host(network);
+    address.octets[15] = static_cast<std::uint8_t>(number);
+    return address.wire();
+  };
+  service.set_vip(within("2001:db8:1::", 99 + service.virt()));
+  for (auto& member : *service.mutable_member()) member.set_rip(within("2001:db8:2::", 10 + member.real()));
+  return *this;
+}
+
 Site& Site::weight(std::uint32_t real, std::uint32_t weight) {
   for (auto& service : *generation_.mutable_service()) {
     for (auto& member : *service.mutable_member()) {
@@ -109,6 +126,29 @@ void TableMemory::Free::operator()(std::byte* memory) const {
 }
 
 // ---- Bench
+
+// A frame in a heap buffer of its own, no larger than the core may write.
+struct Bench::Loaded {
+  std::unique_ptr<std::uint8_t[]> buffer;
+  core::Frame frame;
+
+  explicit Loaded(const Wire& wire) : Loaded(wire.bytes.size() + core::kAnswerRoom + 20) {
+    std::ranges::copy(wire.bytes, buffer.get());
+    frame.length = static_cast<std::uint16_t>(wire.bytes.size());
+    frame.port = static_cast<core::PortIndex>(wire.port - 1);
+  }
+  explicit Loaded(std::size_t size) : buffer(new std::uint8_t[size]()) {
+    frame.data = buffer.get();
+    frame.capacity = static_cast<std::uint16_t>(size);
+  }
+};
+
+/// A fragment that the core wants to see again (core::Action::park).
+struct Bench::Parked {
+  std::size_t worker;
+  Tick since;
+  Loaded loaded;
+};
 
 Bench::Bench(const Site& site, Options options) {
   std::vector<const core::Switch*> readers;
@@ -174,6 +214,11 @@ void Bench::routes(std::vector<core::Route> routes) {
   generation = director.build();
 }
 
+void Bench::addresses(const core::PortAddresses& addresses) {
+  director.set_addresses(addresses);
+  generation = director.build();
+}
+
 void Bench::learn(const Packet& packet) {
   const core::Routes table(routes_);
   for (const auto& service : generation->layout->services) {
@@ -183,8 +228,7 @@ void Bench::learn(const Packet& packet) {
     }
   }
   for (const Ip& host : {packet.source, packet.destination}) {
-    if (!host.is_v4()) continue;
-    if (const auto hop = table.lookup(host.v4()))
+    if (const auto hop = table.lookup(host))
       shared.hops.resolve(hop->port, hop->address, mac_of_host(hop->address));
   }
 }
@@ -208,46 +252,94 @@ std::vector<Wire> Bench::pass(const std::vector<Wire>& frames) {
   return sent;
 }
 
-// A frame in a heap buffer of its own, no larger than the core may write.
-struct Bench::Loaded {
-  std::unique_ptr<std::uint8_t[]> buffer;
-  core::Frame frame;
-
-  explicit Loaded(const Wire& wire) : Loaded(std::max<std::size_t>(wire.bytes.size(), 80)) {
-    std::ranges::copy(wire.bytes, buffer.get());
-    frame.length = static_cast<std::uint16_t>(wire.bytes.size());
-    frame.port = static_cast<core::PortIndex>(wire.port - 1);
-  }
-  explicit Loaded(std::size_t size) : buffer(new std::uint8_t[size]()) {
-    frame.data = buffer.get();
-    frame.capacity = static_cast<std::uint16_t>(size);
-  }
-};
+std::size_t Bench::owner(const core::Frame& frame) const {
+  return core::owner(frame, *generation, static_cast<unsigned>(workers.size()));
+}
 
 void Bench::pass_burst(std::span<const Wire> frames, std::vector<Wire>& sent) {
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     std::vector<Loaded> loaded;
-    std::vector<Loaded> room;
     for (const Wire& wire : frames) {
       Loaded next(wire);
-      if (core::owner(next.frame, *generation, static_cast<unsigned>(workers.size())) != worker) continue;
+      if (owner(next.frame) != worker) continue;
       if (const auto packet = decode(wire.bytes); packet && know_neighbours) learn(*packet);
       loaded.push_back(std::move(next));
-      room.emplace_back(std::size_t{80});
     }
-    std::vector<core::Frame> burst;
-    std::vector<core::Frame> spare;
-    for (const Loaded& next : loaded) burst.push_back(next.frame);
-    for (const Loaded& next : room) spare.push_back(next.frame);
-    core::Spares spares{spare};
-    workers[worker]->process(burst, spares, *generation, now);
-    for (const core::Frame& frame : burst) {
-      collect(frame, sent);
-      fated.push_back(frame.fate);
-      owners.push_back(static_cast<unsigned>(worker));
-    }
-    for (std::size_t i = 0; i < spares.used; ++i) collect(spare[i], sent);
+    process(worker, std::move(loaded), sent);
   }
+}
+
+void Bench::process(std::size_t worker, std::vector<Loaded> loaded, std::vector<Wire>& sent) {
+  if (loaded.empty()) return;
+  constexpr std::size_t kSpare = 1600;
+  std::vector<Loaded> room;
+  std::vector<core::Frame> burst;
+  std::vector<core::Frame> spare;
+  for (const Loaded& next : loaded) {
+    burst.push_back(next.frame);
+    room.emplace_back(kSpare);
+    spare.push_back(room.back().frame);
+  }
+  core::Spares spares{spare};
+  workers[worker]->process(burst, spares, *generation, now);
+  for (const core::Frame& frame : burst) {
+    collect(frame, sent);
+    if (frame.action == core::Action::park || frame.action == core::Action::hand) continue;
+    fated.push_back(frame.fate);
+    owners.push_back(static_cast<unsigned>(worker));
+  }
+  for (std::size_t i = 0; i < spares.used; ++i) collect(spare[i], sent);
+  settle(worker, std::move(loaded), burst, sent);
+}
+
+// Does with fragments what the core asks for, as the shell's worker does.
+void Bench::settle(std::size_t worker, std::vector<Loaded> loaded, std::span<const core::Frame> burst,
+                   std::vector<Wire>& sent) {
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    loaded[i].frame.datagram = burst[i].datagram;
+    loaded[i].frame.ports = burst[i].ports;
+    if (burst[i].action == core::Action::park) {
+      parked_.push_back({worker, now, std::move(loaded[i])});
+    } else if (burst[i].action == core::Action::hand) {
+      loaded[i].frame.datagram = 0;
+      std::vector<Loaded> handed;
+      handed.push_back(std::move(loaded[i]));
+      const std::size_t session_owner = owner(handed[0].frame);
+      process(session_owner, std::move(handed), sent);
+    }
+  }
+  for (const core::Frame& frame : burst) {
+    if (frame.datagram == 0 || frame.action == core::Action::park) continue;
+    std::vector<Loaded> again;
+    for (Parked& one : take_parked(worker, frame.datagram)) again.push_back(std::move(one.loaded));
+    process(worker, std::move(again), sent);
+  }
+}
+
+std::vector<Bench::Parked> Bench::take_parked(std::size_t worker, std::uint32_t datagram) {
+  const auto others = std::stable_partition(parked_.begin(), parked_.end(), [&](const Parked& one) {
+    return one.worker != worker || one.loaded.frame.datagram != datagram;
+  });
+  std::vector<Parked> taken(std::make_move_iterator(others), std::make_move_iterator(parked_.end()));
+  parked_.erase(others, parked_.end());
+  return taken;
+}
+
+void Bench::release_impatient() {
+  std::vector<Wire> sent;
+  for (Parked& one : std::exchange(parked_, {})) {
+    if (now.since(one.since) < static_cast<std::int32_t>(core::Fragments::kPatience)) {
+      parked_.push_back(std::move(one));
+      continue;
+    }
+    std::vector<Loaded> again;
+    again.push_back(std::move(one.loaded));
+    process(one.worker, std::move(again), sent);
+  }
+}
+
+std::size_t Bench::parked() const {
+  return parked_.size();
 }
 
 void Bench::collect(const core::Frame& frame, std::vector<Wire>& sent) {

@@ -30,6 +30,9 @@ class Site {
                 std::vector<std::uint32_t> reals, forwarding::Metric metric = forwarding::ROUNDROBIN);
   /// Makes the service added last one of UDP; its targets' check is "udp".
   Site& udp();
+  /// Moves the service added last to IPv6: the VIP to 2001:db8:1::(99 + virt), real server n to
+  /// 2001:db8:2::(10 + n).
+  Site& ipv6();
   Site& weight(std::uint32_t real, std::uint32_t weight);
   Site& idle(std::uint32_t seconds);
   Site& ports(bool client_side_serves_clients, bool server_side_serves_servers);
@@ -85,9 +88,15 @@ class Bench {
   void admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port = 8080);
   void admit(const forwarding::Target& target, forwarding::Admission admission);
   void routes(std::vector<core::Route> routes);
+  void addresses(const core::PortAddresses& addresses);
   void wait(std::uint32_t seconds) { now = now.plus_seconds(seconds); }
   /// Looks at every session once; how many were forgotten.
   std::size_t sweep();
+
+  /// Gives the fragments again that have waited as long as they may.
+  void release_impatient();
+  /// Fragments that wait for their first one.
+  [[nodiscard]] std::size_t parked() const;
 
   /// Fates since the last call, those that did not happen left out.
   Fates fates();
@@ -117,7 +126,14 @@ class Bench {
   void learn(const Packet& packet);
   void collect(const core::Frame& frame, std::vector<Wire>& sent);
   void pass_burst(std::span<const Wire> frames, std::vector<Wire>& sent);
+  void process(std::size_t worker, std::vector<Loaded> loaded, std::vector<Wire>& sent);
+  void settle(std::size_t worker, std::vector<Loaded> loaded, std::span<const core::Frame> burst,
+              std::vector<Wire>& sent);
+  [[nodiscard]] std::size_t owner(const core::Frame& frame) const;
   [[nodiscard]] std::uint64_t fate_sum() const;
+  struct Parked;
+  std::vector<Parked> take_parked(std::size_t worker, std::uint32_t datagram);
+  std::vector<Parked> parked_;
   std::vector<core::Route> routes_;
   Fates seen_;
 };

@@ -32,9 +32,8 @@ TEST(Workers, BothDirectionsOfASessionHaveTheSameOwner) {
 
 TEST(Workers, WhatHasNoPortsBelongsToTheFirst) {
   Bench bench(web(1), {.workers = 3});
-  bench.pass(
-      {ip(kClient, kVip).icmp(8, 0).in(1), ip(kClient, kVip).tcp(1, 80, kAck).fragmented(1).in(1)});
-  EXPECT_THAT(bench.owners, ::testing::ElementsAre(0u, 0u));
+  bench.pass(ip(kClient, kVip).icmp(8, 0).in(1));
+  EXPECT_THAT(bench.owners, ::testing::ElementsAre(0u));
 }
 
 TEST(Workers, FirstSessionsSpreadOverTheServers) {
