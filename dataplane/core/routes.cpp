@@ -24,8 +24,9 @@ Routes::Routes(std::vector<Route> routes) {
   }
   for (auto& [bits, same_length] : by_length) {
     std::ranges::sort(same_length, {}, order);
-    const auto same_prefix = std::ranges::unique(same_length, {}, &Route::prefix);  // the lowest metric stays
-    same_length.erase(same_prefix.begin(), same_prefix.end());
+    // The lowest metric stays. Not std::ranges::unique: clang 14 can't compile its result.
+    const auto same_prefix = [](const Route& a, const Route& b) { return a.prefix == b.prefix; };
+    same_length.erase(std::unique(same_length.begin(), same_length.end(), same_prefix), same_length.end());
     lengths_.push_back({bits, std::move(same_length)});
   }
 }
