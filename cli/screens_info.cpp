@@ -30,8 +30,16 @@ std::string_view state_text(control::State state) {
 std::string port_name_of(std::uint32_t port) {
   return port_text(static_cast<std::uint16_t>(port));
 }
+bool is_udp(std::uint32_t protocol) {
+  return protocol == static_cast<std::uint32_t>(Protocol::udp);
+}
 std::string protocol_text(std::uint32_t protocol) {
-  return protocol == static_cast<std::uint32_t>(Protocol::udp) ? "udp" : "tcp";
+  return is_udp(protocol) ? "udp" : "tcp";
+}
+/// "IP4", "IP6"; an address that is not set yet counts as one of IPv4.
+std::string_view version_text(const std::string& address) {
+  const Ip ip = Ip::parse(address).value_or(Ip{});
+  return ip.none() || ip.is_v4() ? "IP4" : "IP6";
 }
 std::string mac_text(const std::string& mac) {
   return mac.empty() ? Mac{}.text() : mac;
@@ -95,13 +103,15 @@ std::string member_lines(const Members& members) {
 }
 
 std::string virt_lines(const control::VirtStatus& virt) {
-  std::string text = fmt::format("{:>3}: IP4 {}, {}", virt.number(), virt.vip(), mac_text(virt.mac()));
+  std::string text = fmt::format("{:>3}: {} {}, {}", virt.number(), version_text(virt.vip()), virt.vip(),
+                                 mac_text(virt.mac()));
   if (!virt.vname().empty()) text += ", vname " + virt.vname();
   if (virt.state() != control::UP) text += fmt::format(", {}", state_text(virt.state()));
   text += "\n    virtual ports:\n";
   for (const auto& service : virt.service()) {
-    text += fmt::format("    {}: rport {}, group {}, health {}, backup none\n", port_name_of(service.vport()),
-                        port_name_of(service.rport()), service.group(), service.check());
+    text += fmt::format("    {}: rport {}, group {}, health {}, backup none{}\n",
+                        port_name_of(service.vport()), port_name_of(service.rport()), service.group(),
+                        service.check(), is_udp(service.protocol()) ? ", protocol udp" : "");
     text += member_lines(service.member());
   }
   return text;
@@ -122,11 +132,12 @@ Result<std::string> one_of(const Objects& objects, std::uint32_t number, std::st
 
 std::string session_line(const forwarding::Session& session) {
   constexpr std::uint32_t kMinute = 60;
-  return fmt::format("{},{:02}: {} {}, {} {} -> {} {} age {} v:{}{}\n", session.worker() + 1, session.port(),
-                     ip_of(session.client()).text(), session.client_port(), ip_of(session.vip()).text(),
-                     port_name_of(session.vport()), ip_of(session.rip()).text(),
-                     port_name_of(session.rport()), (session.left_seconds() + kMinute - 1) / kMinute,
-                     session.virt(), session.state() == "terminated" ? "" : " E");
+  return fmt::format("{},{:02}: {} {}, {} {} -> {} {} {}age {} v:{}{}\n", session.worker() + 1,
+                     session.port(), ip_of(session.client()).text(), session.client_port(),
+                     ip_of(session.vip()).text(), port_name_of(session.vport()), ip_of(session.rip()).text(),
+                     port_name_of(session.rport()), is_udp(session.protocol()) ? "udp " : "",
+                     (session.left_seconds() + kMinute - 1) / kMinute, session.virt(),
+                     session.state() == "terminated" ? "" : " E");
 }
 
 std::string_view severity_text(std::uint32_t severity) {

@@ -114,12 +114,15 @@ TEST(Screens, SessionsAreListedInTheCapturedForm) {
               virt: 2 real: 1 left_seconds: 0 state: "terminated" }
     session { worker: 0 port: 1 client: "\x20\x01\x0d\xb8\0\x01\0\0\0\0\0\0\0\0\0\x10" client_port: 40000
               vip: "\x20\x01\x0d\xb8\0\x01\0\0\0\0\0\0\0\0\x01\0" vport: 80
-              rip: "\x20\x01\x0d\xb8\0\x02\0\0\0\0\0\0\0\0\0\x11" rport: 8080 virt: 3 left_seconds: 60 state: "open" })");
+              rip: "\x20\x01\x0d\xb8\0\x02\0\0\0\0\0\0\0\0\0\x11" rport: 8080 virt: 3 left_seconds: 60 state: "open" }
+    session { worker: 0 port: 1 protocol: 17 client: "\x0a\0\0\x01" client_port: 5 vip: "\x0a\0\0\x02" vport: 53
+              rip: "\x0a\0\0\x03" rport: 53 virt: 3 left_seconds: 61 state: "open" })");
   EXPECT_EQ(session_list(sessions),
             "1,04: 172.16.2.110 43926, 192.168.100.51 ftp -> 192.168.199.52 ftp age 6 v:1 E\n"
             "2,01: 10.0.0.1 1, 10.0.0.2 http -> 10.0.0.3 8080 age 0 v:2\n"
             "1,01: 2001:db8:1::10 40000, 2001:db8:1::100 http -> 2001:db8:2::11 8080 age 1 v:3 E\n"
-            "3 sessions\n");
+            "1,01: 10.0.0.1 5, 10.0.0.2 dns -> 10.0.0.3 dns udp age 2 v:3 E\n"
+            "4 sessions\n");
   EXPECT_EQ(session_list({}), "0 sessions\n");
 }
 
@@ -261,9 +264,9 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
             "Current real server group 1 settings:\n"
             "  name none, metric leastconns, health tcp, content none, real servers 1 2\n"
             "Current virtual server 1 settings:\n"
-            "  disabled, vip 10.0.0.9, vname none, dname none\n"
+            "  disabled, vip 10.0.0.9, vname none, dname none, ipver any\n"
             "Current virtual server 1 service http settings:\n"
-            "  group 1, rport 8080, hname none, tmout 0 minutes\n");
+            "  group 1, rport 8080, hname none, tmout 0 minutes, udp auto, protocol tcp\n");
 }
 
 }  // namespace

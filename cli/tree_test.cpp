@@ -111,7 +111,7 @@ TEST(Completion, CompletesUniqueWordsAndListsTheOthers) {
   EXPECT_EQ(complete({}, "/c/slb/virt 1/service htt", config::ADMIN), (Completion{"p", {"http", "https"}}));
   EXPECT_EQ(complete({}, "/c/slb/virt 1/service https", config::ADMIN), (Completion{"/", {}}));
   EXPECT_EQ(complete({}, "/c/slb/real 1/rip ", config::ADMIN),
-            (Completion{"", {}, "     an IPv4 address - Address\n"}));
+            (Completion{"", {}, "     an IPv4 or IPv6 address - Address\n"}));
   EXPECT_EQ(complete({}, "/nonsense/x", config::ADMIN), Completion{});
   EXPECT_EQ(complete({}, "/c/slb/real 1/name \"a/b", config::ADMIN), Completion{});
 }

@@ -222,7 +222,7 @@ TEST(ConfigText, ErrorsNameSettingValueAndWhatIsAllowed) {
 
 TEST(ConfigText, ALineThatFailsLateChangesNothing) {
   EXPECT_EQ(line_error("/c/slb/real 1/ena/weight 5/rip web", "/c/slb/real 1/rip 10.0.0.1"),
-            "rip of real server 1: web is not allowed, allowed is an IPv4 address");
+            "rip of real server 1: web is not allowed, allowed is an IPv4 or IPv6 address");
 }
 
 TEST(ConfigText, DeletionIsOfOneExistingObjectAndTakesNoArguments) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -110,13 +111,12 @@ void take_out(Message& message, const FieldDescriptor& field, int index) {
 }
 
 /// What a tuple is ordered by: addresses and numbers by value, the rest by text.
-std::vector<std::pair<std::uint32_t, std::string>> order_of(const Message& tuple, const Entry& entry) {
-  std::vector<std::pair<std::uint32_t, std::string>> order;
+std::vector<std::tuple<Ip, std::uint32_t, std::string>> order_of(const Message& tuple, const Entry& entry) {
+  std::vector<std::tuple<Ip, std::uint32_t, std::string>> order;
   for (const Entry& argument : entry.arguments) {
     const std::string text = scalar_text(tuple, argument);
-    const auto address = Ipv4::parse(text);
     const bool number = argument.field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32;
-    order.emplace_back(address ? address->value : number ? number_in(text) : 0, text);
+    order.emplace_back(Ip::parse(text).value_or(Ip{}), number ? number_in(text) : 0, text);
   }
   return order;
 }

@@ -44,6 +44,18 @@ std::optional<Ip> Ip::parse(std::string_view text) {
   return address;
 }
 
+bool Ip::is_host() const noexcept {
+  if (is_v4()) return octets[12] != 0 && octets[12] != 127 && octets[12] < 224;
+  const Ip loopback = [] {
+    Ip one;
+    one.octets[15] = 1;
+    return one;
+  }();
+  const bool multicast = octets[0] == 0xff;
+  const bool link_local = octets[0] == 0xfe && (octets[1] & 0xc0) == 0x80;
+  return !none() && *this != loopback && !multicast && !link_local;
+}
+
 std::string Ip::text() const {
   if (none()) return Ipv4{}.text();
   if (is_v4()) return v4().text();
@@ -75,6 +87,15 @@ Ip prefix_of(const Ip& address, unsigned length) noexcept {
     kept -= here;
   }
   return prefix;
+}
+
+bool same_prefix(const Ip& one, const Ip& other, unsigned length) noexcept {
+  return one.is_v4() == other.is_v4() && prefix_of(one, length) == prefix_of(other, length);
+}
+
+std::string endpoint_text(const Ip& address, std::uint16_t port) {
+  const bool bare = address.is_v4() || address.none();
+  return bare ? fmt::format("{}:{}", address.text(), port) : fmt::format("[{}]:{}", address.text(), port);
 }
 
 std::optional<unsigned> prefix_length(Ipv4 mask) {

@@ -40,6 +40,11 @@ struct Ip {
       if (octets[i] != 0) return false;
     return octets[10] == 0xff && octets[11] == 0xff;
   }
+  /// How many bits an address of its family has: 32 or 128.
+  [[nodiscard]] constexpr unsigned bits() const noexcept { return is_v4() ? 32 : 128; }
+  /// Whether a host can have it and be reached by it from elsewhere: neither none, loopback, multicast, of
+  /// IPv4 0/8 or 240/4, nor link-local of IPv6.
+  [[nodiscard]] bool is_host() const noexcept;
   /// The IPv4 address; none for one of the other family.
   [[nodiscard]] constexpr Ipv4 v4() const noexcept {
     if (!is_v4()) return {};
@@ -66,6 +71,12 @@ struct Ip {
 /// The first `length` bits of an address, counted in its own family (0-32 or 0-128), the rest zero. The
 /// prefix 0.0.0.0/0 is not "none": it stays IPv4.
 [[nodiscard]] Ip prefix_of(const Ip& address, unsigned length) noexcept;
+
+/// Whether two addresses are of one family and share their first `length` bits.
+[[nodiscard]] bool same_prefix(const Ip& one, const Ip& other, unsigned length) noexcept;
+
+/// "10.10.1.100:80", "[2001:db8::100]:80": an address of IPv6 in the brackets of RFC 3986, 3.2.2.
+[[nodiscard]] std::string endpoint_text(const Ip& address, std::uint16_t port);
 
 /// The length of a contiguous mask (0-32), or nothing when the mask has holes.
 [[nodiscard]] std::optional<unsigned> prefix_length(Ipv4 mask);

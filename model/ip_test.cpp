@@ -68,7 +68,25 @@ TEST(Ip, ComesBackFromItsBytes) {
   EXPECT_EQ(Ip::from_wire("12345"), std::nullopt);
 }
 
+TEST(Ip, OnlyAddressesThatOthersReachAreAHosts) {
+  for (const char* good : {"10.0.0.1", "223.255.255.255", "2001:db8::1", "fd00::1", "fec0::1"})
+    EXPECT_TRUE(Ip::parse(good)->is_host()) << good;
+  for (const char* bad :
+       {"0.0.0.1", "127.0.0.1", "224.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "febf::1", "ff02::1"})
+    EXPECT_FALSE(Ip::parse(bad)->is_host()) << bad;
+}
+
+// RFC 3986, 3.2.2.
+TEST(Ip, EndpointsOfIpv6AreInBrackets) {
+  EXPECT_EQ(endpoint_text(*Ip::parse("10.0.0.1"), 80), "10.0.0.1:80");
+  EXPECT_EQ(endpoint_text(*Ip::parse("2001:db8::1"), 80), "[2001:db8::1]:80");
+}
+
 TEST(Ip, PrefixesAreOfTheirFamily) {
+  EXPECT_TRUE(same_prefix(*Ip::parse("2001:db8:1::1"), *Ip::parse("2001:db8:1::ffff"), 64));
+  EXPECT_FALSE(same_prefix(*Ip::parse("2001:db8:1::1"), *Ip::parse("2001:db8:2::1"), 64));
+  EXPECT_FALSE(same_prefix(*Ip::parse("10.0.0.1"), *Ip::parse("2001:db8::1"), 0));
+
   EXPECT_EQ(prefix_of(*Ip::parse("10.255.255.255"), 9).text(), "10.128.0.0");
   EXPECT_TRUE(prefix_of(*Ip::parse("10.1.1.1"), 0).is_v4());
   EXPECT_EQ(prefix_of(*Ip::parse("10.1.1.1"), 32).text(), "10.1.1.1");

@@ -40,6 +40,11 @@ std::optional<std::uint16_t> port_of(std::string_view name) {
   return found == kWellKnown.end() ? std::nullopt : std::optional(found->port);
 }
 
+bool is_udp_port(std::uint16_t port) {
+  constexpr std::array<std::uint16_t, 8> kUdp = {53, 69, 123, 161, 162, 1645, 1812, 1813};
+  return std::ranges::count(kUdp, port) != 0;
+}
+
 std::string port_text(std::uint16_t port) {
   const auto name = port_name(port);
   return name ? std::string(*name) : std::to_string(port);

@@ -60,13 +60,22 @@ class RandomConfig {
 
   std::string value(const schema::Entry& entry) {
     const auto texts = schema::candidates(entry);
-    if (entry.kind == config::ADDRESS) return Ipv4{static_cast<std::uint32_t>(random_())}.text();
-    if (entry.kind == config::MASK) return mask_of(below(33)).text();
+    if (entry.kind == config::ADDRESS) return address();
+    if (entry.kind == config::PREFIX && below(2) == 0) return std::to_string(1 + below(128));
+    if (entry.kind == config::MASK || entry.kind == config::PREFIX) return mask_of(below(33)).text();
     if (entry.kind == config::TEXT || entry.kind == config::WORD) return letters(entry);
     if (!texts.empty() && (entry.kind != config::SERVICE || below(2) == 0))
       return texts[below(static_cast<std::uint32_t>(texts.size()))];
     const auto drawn = std::to_string(number(entry.range));
     return *schema::check(entry, drawn, "drawn value");
+  }
+
+  std::string address() {
+    if (below(2) == 0) return Ipv4{static_cast<std::uint32_t>(random_())}.text();
+    Ip ipv6;
+    for (std::uint8_t& octet : ipv6.octets)
+      if (below(2) == 0) octet = static_cast<std::uint8_t>(random_());
+    return ipv6.text();
   }
 
   std::uint32_t number(const schema::Range& range) {

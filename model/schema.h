@@ -105,7 +105,7 @@ struct Menu {
 /// "service 80 http".
 [[nodiscard]] bool names_application(std::string_view word);
 
-/// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 address".
+/// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 or IPv6 address".
 [[nodiscard]] std::string allowed(const Entry& entry);
 
 /// What an error sentence calls a menu: "real server 1", "service http of virtual server 1", "Layer 4

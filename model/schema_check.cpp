@@ -40,10 +40,21 @@ std::optional<std::string> service(const Entry& entry, std::string_view argument
   return port_text(static_cast<std::uint16_t>(*value));
 }
 
-std::optional<std::string> address(std::string_view argument, config::Kind kind) {
+std::optional<std::string> address(std::string_view argument) {
+  const auto parsed = Ip::parse(argument);
+  return parsed ? std::optional(parsed->text()) : std::nullopt;
+}
+
+std::optional<std::string> mask(std::string_view argument) {
   const auto parsed = Ipv4::parse(argument);
-  if (!parsed || (kind == config::MASK && !prefix_length(*parsed))) return std::nullopt;
-  return parsed->text();
+  return parsed && prefix_length(*parsed) ? std::optional(parsed->text()) : std::nullopt;
+}
+
+std::optional<std::string> prefix(std::string_view argument) {
+  constexpr std::uint32_t kLongest = 128;
+  const auto length = decimal(argument);
+  if (!length) return mask(argument);
+  return *length >= 1 && *length <= kLongest ? std::optional(std::to_string(*length)) : std::nullopt;
 }
 
 /// The one keyword that is the argument or starts with it.
@@ -86,8 +97,11 @@ std::optional<std::string> canonical(const Entry& entry, std::string_view argume
     case config::SERVICE:
       return service(entry, argument);
     case config::ADDRESS:
+      return address(argument);
     case config::MASK:
-      return address(argument, entry.kind);
+      return mask(argument);
+    case config::PREFIX:
+      return prefix(argument);
     case config::FLAG:
     case config::STATE:
     case config::POWER:
@@ -117,9 +131,11 @@ std::string Range::text() const {
 std::string allowed(const Entry& entry) {
   switch (entry.kind) {
     case config::ADDRESS:
-      return "an IPv4 address";
+      return "an IPv4 or IPv6 address";
     case config::MASK:
       return "a subnet mask";
+    case config::PREFIX:
+      return "a subnet mask or a prefix length 1-128";
     case config::FLAG:
     case config::STATE:
       return "ena or dis";

@@ -146,9 +146,16 @@ TEST(Schema, AddressesAndMasksAreComplete) {
   EXPECT_EQ(checked(rip, "10.0.0.1"), "10.0.0.1");
   for (const char* bad : {"web", "10.0.0", "10.0.0.256", "null", "10.0.0.1/24", "010.0.0.1"})
     EXPECT_EQ(checked(rip, bad),
-              std::string("Error: it: ") + bad + " is not allowed, allowed is an IPv4 address");
+              std::string("Error: it: ") + bad + " is not allowed, allowed is an IPv4 or IPv6 address");
   EXPECT_EQ(checked(entry_at("/cfg/l3/if", "mask"), "255.0.255.0"),
-            "Error: it: 255.0.255.0 is not allowed, allowed is a subnet mask");
+            "Error: it: 255.0.255.0 is not allowed, allowed is a subnet mask or a prefix length 1-128");
+  EXPECT_EQ(checked(rip, "2001:DB8::0:1"), "2001:db8::1");
+  for (const char* good : {"1", "64", "128", "255.255.255.0"})
+    EXPECT_EQ(checked(entry_at("/cfg/l3/if", "mask"), good), good);
+  for (const char* bad : {"0", "129", "064", "/64"})
+    EXPECT_EQ(checked(entry_at("/cfg/l3/if", "mask"), bad),
+              std::string("Error: it: ") + bad +
+                  " is not allowed, allowed is a subnet mask or a prefix length 1-128");
 }
 
 TEST(Schema, TextsAreBoundedAndPrintable) {

@@ -15,6 +15,7 @@ struct FlatService {
   const Virt& virt;
   const Service& service;
   const Group& group;
+  Protocol protocol;
 };
 
 /// The services that are switched: of enabled virtual servers, while balancing is on.
@@ -24,7 +25,9 @@ std::vector<FlatService> services(const Config& config) {
   for (const Virt& virt : config.slb().virt())
     for (const Service& service : virt.service()) {
       const Group* group = find_group(config, service.group());
-      if (virt.enabled() && group != nullptr) result.push_back({virt, service, *group});
+      if (!virt.enabled() || group == nullptr) continue;
+      for (const Protocol protocol : protocols_of(service))
+        result.push_back({virt, service, *group, protocol});
     }
   return result;
 }
@@ -44,19 +47,20 @@ std::uint32_t idle_seconds(const Config& config, const Service& service, const R
 void add_member(const Config& config, const FlatService& from, const Real& real, forwarding::Service& to) {
   forwarding::Member& member = *to.add_member();
   member.set_real(real.number());
-  member.set_rip(Ip(address_of(real.rip())).wire());
+  member.set_rip(address_of(real.rip()).wire());
   member.set_rport(real_port(from.service));
   member.set_weight(real.weight());
   member.set_idle_seconds(idle_seconds(config, from.service, real));
-  *member.mutable_target() = to_message(target_of(config, from.virt, from.service, real.number()));
+  *member.mutable_target() =
+      to_message(target_of(config, from.virt, from.service, real.number(), from.protocol));
 }
 
 void add_service(const Config& config, const FlatService& from, forwarding::Generation& generation) {
   forwarding::Service& service = *generation.add_service();
   service.set_virt(from.virt.number());
-  service.set_vip(Ip(address_of(from.virt.vip())).wire());
+  service.set_vip(address_of(from.virt.vip()).wire());
   service.set_vport(from.service.vport());
-  service.set_protocol(static_cast<std::uint32_t>(Protocol::tcp));
+  service.set_protocol(static_cast<std::uint32_t>(from.protocol));
   service.set_group(from.group.number());
   service.set_metric(static_cast<forwarding::Metric>(from.group.metric()));
   for (const std::uint32_t number : from.group.member())
@@ -88,13 +92,13 @@ forwarding::Generation generation_of(const Config& config) {
 
 std::map<TargetKey, Target> targets_of(const Config& config) {
   std::map<TargetKey, Target> targets;
-  for (const auto& [virt, service, group] : services(config))
+  for (const auto& [virt, service, group, protocol] : services(config))
     for (const std::uint32_t number : group.member()) {
       const Real* real = find_real(config, number);
       if (!usable(real)) continue;
-      targets[target_of(config, virt, service, number)] = {
+      targets[target_of(config, virt, service, number, protocol)] = {
           .address = address_of(real->rip()),
-          .check = check_of(config, virt, service, group),
+          .check = check_of(config, virt, service, group, protocol),
           .policy = {std::chrono::seconds(real->inter()), real->retry(), real->restr()},
           .enabled = real->enabled()};
     }
@@ -106,20 +110,31 @@ kernel::Link link_of(const Port& port) {
 }
 
 /// A VIP belongs to the interface whose subnet holds it; one that clients reach by a route, to the loopback.
-kernel::Address vip_address(const Config& config, Ipv4 vip) {
+kernel::Address vip_address(const Config& config, const Ip& vip) {
   const auto subnet = subnet_of(config, vip);
   const Port* port = subnet ? port_of_vlan(config, subnet->vlan) : nullptr;
-  return {port != nullptr ? link_of(*port) : kernel::Link{0, "lo"}, vip, 32, {}, true};
+  return {port != nullptr ? link_of(*port) : kernel::Link{0, "lo"}, vip, vip.bits(), {}, true};
+}
+
+/// The enabled gateway of a family with the lowest number; none when there is none.
+Ip default_gateway(const Config& config, bool ipv4) {
+  const Gateway* lowest = nullptr;
+  for (const Gateway& gateway : config.l3().gateway()) {
+    if (!gateway.enabled() || address_of(gateway.addr()).is_v4() != ipv4) continue;
+    if (lowest == nullptr || gateway.number() < lowest->number()) lowest = &gateway;
+  }
+  return lowest == nullptr ? Ip{} : address_of(lowest->addr());
 }
 
 void add_routes(const Config& config, kernel::Plan& plan) {
-  for (const StaticRoute& route : config.l3().route().route())
-    plan.routes.insert({address_of(route.destination()), prefix_length(address_of(route.mask())).value_or(32),
-                        address_of(route.gateway())});
-  const Gateway* lowest = nullptr;
-  for (const Gateway& gateway : config.l3().gateway())
-    if (gateway.enabled() && (lowest == nullptr || gateway.number() < lowest->number())) lowest = &gateway;
-  if (lowest != nullptr) plan.routes.insert({{}, 0, address_of(lowest->addr())});
+  for (const StaticRoute& route : config.l3().route().route()) {
+    const Ip gateway = address_of(route.gateway());
+    plan.routes.insert({address_of(route.destination()),
+                        prefix_length_of(route.mask(), gateway).value_or(gateway.bits()), gateway});
+  }
+  for (const bool ipv4 : {true, false})
+    if (const Ip gateway = default_gateway(config, ipv4); !gateway.none())
+      plan.routes.insert({{}, 0, gateway});
 }
 
 kernel::Plan kernel_plan(const Config& config, const forwarding::Generation& generation) {
@@ -128,15 +143,14 @@ kernel::Plan kernel_plan(const Config& config, const forwarding::Generation& gen
     plan.links.push_back(link_of(*find_port(config, port.number())));
   for (const Subnet& subnet : subnets(config))
     if (const Port* port = port_of_vlan(config, subnet.vlan); port != nullptr)
-      plan.addresses.insert(
-          {link_of(*port), subnet.address, prefix_length(subnet.mask).value_or(32), subnet.broadcast, false});
+      plan.addresses.insert({link_of(*port), subnet.address, subnet.length, subnet.broadcast, false});
   add_routes(config, plan);
   for (const forwarding::Service& service : generation.service()) {
-    const Ipv4 vip = ip_of(service.vip()).v4();
+    const Ip vip = ip_of(service.vip());
     plan.addresses.insert(vip_address(config, vip));
     plan.guard.vips.insert(vip);
     for (const forwarding::Member& member : service.member())
-      plan.guard.services.insert({ip_of(member.rip()).v4(), static_cast<L4Port>(member.rport())});
+      plan.guard.services.insert({ip_of(member.rip()), static_cast<L4Port>(member.rport())});
   }
   return plan;
 }
@@ -159,7 +173,9 @@ L4Port real_port(const Service& service) {
   return static_cast<L4Port>(service.rport() != 0 ? service.rport() : service.vport());
 }
 
-probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Group& group) {
+probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Group& group,
+                      Protocol protocol) {
+  if (protocol == Protocol::udp) return {probe::Kind::icmp, {}, {}};
   return probe::resolve({.health = kind_of(group.health()),
                          .content = group.content(),
                          .hname = service.hname(),
@@ -168,10 +184,12 @@ probe::Check check_of(const Config& config, const Virt& virt, const Service& ser
                          .allow_http_anywhere = config.slb().adv().allowhc()});
 }
 
-TargetKey target_of(const Config& config, const Virt& virt, const Service& service, std::uint32_t real) {
+TargetKey target_of(const Config& config, const Virt& virt, const Service& service, std::uint32_t real,
+                    Protocol protocol) {
   const Group* group = find_group(config, service.group());
-  const probe::Check check = group != nullptr ? check_of(config, virt, service, *group) : probe::Check{};
-  return {real, real_port(service), Protocol::tcp, check.identity()};
+  const probe::Check check =
+      group != nullptr ? check_of(config, virt, service, *group, protocol) : probe::Check{};
+  return {real, real_port(service), protocol, check.identity()};
 }
 
 forwarding::Target to_message(const TargetKey& key) {

@@ -27,7 +27,7 @@ struct TargetKey {
 
 /// One service of one real server under one check, and how it is probed.
 struct Target {
-  Ipv4 address;
+  Ip address;
   probe::Check check;
   health::Policy policy;
   bool enabled = false;  ///< its real server is
@@ -41,12 +41,13 @@ struct Compiled {
 
 [[nodiscard]] Compiled compile(const Config& config);
 
-/// The check that a service really gets, "none" for a real server that is not checked.
+/// The check that a service really gets, "none" for a real server that is not checked. Checks over TCP say
+/// nothing of UDP: that gets icmp (reference 4.2).
 [[nodiscard]] probe::Check check_of(const Config& config, const Virt& virt, const Service& service,
-                                    const Group& group);
+                                    const Group& group, Protocol protocol);
 /// The identity of the target that decides about a member of a service.
 [[nodiscard]] TargetKey target_of(const Config& config, const Virt& virt, const Service& service,
-                                  std::uint32_t real);
+                                  std::uint32_t real, Protocol protocol);
 /// The port of the real servers: rport, or the virtual port when that is 0.
 [[nodiscard]] L4Port real_port(const Service& service);
 

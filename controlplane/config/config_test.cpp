@@ -128,8 +128,8 @@ TEST(Compile, WhileBalancingIsOffNothingIsServedGuardedOrProbed) {
 TEST(Compile, VipGoesWhereItsSubnetIsElseToTheLoopback) {
   const Compiled compiled =
       compile(with(lab(), "/c/slb/virt 2/ena/vip 192.0.2.1\n/c/slb/virt 2/service http/group 2"));
-  EXPECT_TRUE(compiled.kernel.addresses.contains({{1, "port1"}, {0x0a0a0164}, 32, {}, true}));
-  EXPECT_TRUE(compiled.kernel.addresses.contains({{0, "lo"}, {0xc0000201}, 32, {}, true}));
+  EXPECT_TRUE(compiled.kernel.addresses.contains({{1, "port1"}, Ipv4{0x0a0a0164}, 32, {}, true}));
+  EXPECT_TRUE(compiled.kernel.addresses.contains({{0, "lo"}, Ipv4{0xc0000201}, 32, {}, true}));
 }
 
 TEST(Compile, IdleTimeIsTheServicesElseTheServersInMinutesStretchedBySlowAge) {
@@ -148,7 +148,7 @@ TEST(Compile, IdleTimeIsTheServicesElseTheServersInMinutesStretchedBySlowAge) {
 TEST(Compile, TheLowestEnabledGatewayIsTheDefaultRoute) {
   const Config config =
       with(lab(), "/c/l3/gw 2/ena/addr 10.10.1.2\n/c/l3/gw 1/addr 10.10.1.1\n/c/l3/gw 3/ena/addr 10.10.1.3");
-  EXPECT_THAT(compile(config).kernel.routes, ElementsAre(kernel::Route{{}, 0, {0x0a0a0102}}));
+  EXPECT_THAT(compile(config).kernel.routes, ElementsAre(kernel::Route{{}, 0, Ipv4{0x0a0a0102}}));
 }
 
 TEST(Plan, DisablingAServerEndsItsBindings) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,11 +18,6 @@ std::string port_path(std::uint32_t number) {
 }
 std::string if_path(std::uint32_t number) {
   return fmt::format("/cfg/l3/if {}", number);
-}
-
-bool host_address(Ipv4 address) {
-  const unsigned first = address.value >> 24;
-  return first != 0 && first != 127 && first < 224;
 }
 
 void check_devices(const Config& config, Problems& problems) {
@@ -70,21 +66,33 @@ void check_members(const Config& config, Problems& problems) {
   }
 }
 
+std::string unfit_mask(const std::string& mask, const Ip& address) {
+  return fmt::format("mask {} does not fit {}; allowed is {}", mask, address.text(),
+                     address.is_v4() ? "a subnet mask, or a length 1-32" : "a prefix length 1-128");
+}
+
+/// What an address that no host may have is: "network", "broadcast"; "anycast" the first of an IPv6 subnet,
+/// which is its routers' (RFC 4291, 2.6.1). Empty for all others, and in subnets of two addresses or one.
+std::string_view special_of_subnet(const Ip& address, unsigned length) {
+  if (length + 1 >= address.bits()) return {};
+  if (prefix_of(address, length) == address) return address.is_v4() ? "network" : "anycast";
+  const bool last = address.is_v4() && (address.v4().value | mask_of(length).value) == ~0u;
+  return last ? "broadcast" : std::string_view();
+}
+
 void check_interface(const Config& config, const Interface& interface, Problems& problems) {
   const auto wrong = [&](std::string sentence) {
     problems.push_back({if_path(interface.number()), std::move(sentence)});
   };
-  const Ipv4 address = address_of(interface.addr());
-  const Ipv4 mask = address_of(interface.mask());
+  const Ip address = address_of(interface.addr());
   if (address.none()) return wrong("is enabled but has no address; set addr");
-  if (!host_address(address)) wrong(fmt::format("{} can't be the address of an interface", address.text()));
-  if (mask.none()) return wrong("has no mask; set mask");
-  const auto length = prefix_length(mask);
-  if (!length) return wrong(fmt::format("mask {} has holes", mask.text()));
-  const std::uint32_t host = address.value & ~mask.value;
-  if (*length < 31 && (host == 0 || host == ~mask.value))
-    wrong(fmt::format("{} is the {} address of its subnet", address.text(),
-                      host == 0 ? "network" : "broadcast"));
+  if (!address.is_host()) wrong(fmt::format("{} can't be the address of an interface", address.text()));
+  if (!interface.has_mask()) return wrong("has no mask; set mask");
+  const auto length = prefix_length_of(interface.mask(), address);
+  if (!length) return wrong(unfit_mask(interface.mask(), address));
+  if (const std::string_view special = special_of_subnet(address, *length); !special.empty())
+    wrong(fmt::format("{} is the {} address of its subnet", address.text(), special));
+  if (!address.is_v4() && interface.has_broad()) wrong("IPv6 has no broadcast address; set broad to 0.0.0.0");
   if (port_of_vlan(config, interface.vlan()) == nullptr)
     wrong(fmt::format("VLAN {} has no port; give a port with a device that VLAN", interface.vlan()));
   else if (!vlan_enabled(config, interface.vlan()))
@@ -101,7 +109,7 @@ void check_overlaps(const Config& config, Problems& problems) {
     }
 }
 
-void check_next_hop(const Config& config, const std::string& path, Ipv4 gateway, Problems& problems) {
+void check_next_hop(const Config& config, const std::string& path, const Ip& gateway, Problems& problems) {
   const auto subnet = subnet_of(config, gateway);
   if (gateway.none())
     problems.push_back({path, "has no gateway address"});
@@ -114,19 +122,25 @@ void check_next_hop(const Config& config, const std::string& path, Ipv4 gateway,
 }
 
 void check_routes(const Config& config, Problems& problems) {
-  std::map<std::pair<Ipv4, Ipv4>, int> seen;
+  std::map<std::pair<Ip, unsigned>, int> seen;
   for (const StaticRoute& route : config.l3().route().route()) {
-    const Ipv4 destination = address_of(route.destination());
-    const Ipv4 mask = address_of(route.mask());
-    const std::string path = fmt::format("/cfg/l3/route {} {}", destination.text(), mask.text());
-    if (!prefix_length(mask))
-      problems.push_back({path, fmt::format("mask {} has holes", mask.text())});
-    else if ((destination.value & ~mask.value) != 0)
+    const Ip destination = address_of(route.destination());
+    const Ip gateway = address_of(route.gateway());
+    const auto length = prefix_length_of(route.mask(), destination);
+    const std::string path = fmt::format("/cfg/l3/route {} {}", destination.text(), route.mask());
+    if (destination.none() || length == 0u)
+      problems.push_back({path, "a default route is configured by /cfg/l3/gw"});
+    else if (!length)
+      problems.push_back({path, unfit_mask(route.mask(), destination)});
+    else if (prefix_of(destination, *length) != destination)
       problems.push_back(
           {path, fmt::format("destination {} has bits outside of its mask", destination.text())});
-    if (mask.none()) problems.push_back({path, "a default route is configured by /cfg/l3/gw"});
-    if (seen[{destination, mask}]++ == 1) problems.push_back({path, "is there twice"});
-    check_next_hop(config, path, address_of(route.gateway()), problems);
+    else if (seen[{destination, *length}]++ == 1)
+      problems.push_back({path, "is there twice"});
+    if (!gateway.none() && gateway.is_v4() != destination.is_v4())
+      problems.push_back({path, fmt::format("gateway {} is of another family", gateway.text())});
+    else
+      check_next_hop(config, path, gateway, problems);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -25,32 +26,36 @@ std::string service_path(const Virt& virt, const Service& service) {
 }
 
 /// Whose address it already is: "interface 1"; empty when it is free.
-std::string owner_among_interfaces(const Config& config, Ipv4 address) {
+std::string owner_among_interfaces(const Config& config, const Ip& address) {
   for (const Subnet& subnet : subnets(config))
     if (subnet.address == address) return fmt::format("interface {}", subnet.interface);
   return {};
+}
+
+bool fits(IpVersion version, const Ip& address) {
+  return version == IPVER_ANY || (version == IPVER_V4) == address.is_v4();
 }
 
 void check_real(const Config& config, const Real& real, Problems& problems) {
   const auto wrong = [&](std::string sentence) {
     problems.push_back({real_path(real.number()), std::move(sentence)});
   };
-  const Ipv4 rip = address_of(real.rip());
+  const Ip rip = address_of(real.rip());
   if (rip.none()) {
     if (real.enabled()) wrong("is enabled but has no address; set rip");
     return;
   }
-  if (const unsigned first = rip.value >> 24; first == 0 || first == 127 || first >= 224)
-    wrong(fmt::format("{} can't be the address of a server", rip.text()));
+  if (!rip.is_host()) wrong(fmt::format("{} can't be the address of a server", rip.text()));
+  if (!fits(real.ipver(), rip)) wrong(fmt::format("ipver does not fit the address {}", rip.text()));
   if (const std::string owner = owner_among_interfaces(config, rip); !owner.empty())
     wrong(fmt::format("rip {} is the address of {}", rip.text(), owner));
 }
 
 /// Counters, states and sessions are kept by the number of the server: one address, one number.
 void check_rips(const Config& config, Problems& problems) {
-  std::map<Ipv4, std::uint32_t> first;
+  std::map<Ip, std::uint32_t> first;
   for (const Real& real : config.slb().real()) {
-    const Ipv4 rip = address_of(real.rip());
+    const Ip rip = address_of(real.rip());
     if (rip.none() || !real.enabled()) continue;
     const auto [found, fresh] = first.emplace(rip, real.number());
     if (!fresh)
@@ -78,15 +83,38 @@ void check_vip(const Config& config, const Virt& virt, Problems& problems) {
   const auto wrong = [&](std::string sentence) {
     problems.push_back({virt_path(virt.number()), std::move(sentence)});
   };
-  const Ipv4 vip = address_of(virt.vip());
+  const Ip vip = address_of(virt.vip());
   if (vip.none()) return wrong("is enabled but has no address; set vip");
-  if (const unsigned first = vip.value >> 24; first == 0 || first == 127 || first >= 224)
-    wrong(fmt::format("{} can't be the address of a virtual server", vip.text()));
+  if (!vip.is_host()) wrong(fmt::format("{} can't be the address of a virtual server", vip.text()));
+  if (!fits(virt.ipver(), vip)) wrong(fmt::format("ipver does not fit the address {}", vip.text()));
   if (const std::string owner = owner_among_interfaces(config, vip); !owner.empty())
     wrong(fmt::format("vip {} is the address of {}", vip.text(), owner));
   for (const Real& real : config.slb().real())
     if (address_of(real.rip()) == vip)
       wrong(fmt::format("vip {} is the rip of real server {}", vip.text(), real.number()));
+}
+
+/// Addresses are translated within their family.
+template <class Wrong>
+void check_families(const Config& config, const Virt& virt, const Group& group, Wrong wrong) {
+  const Ip vip = address_of(virt.vip());
+  if (!virt.enabled() || vip.none()) return;
+  for (const std::uint32_t member : group.member()) {
+    const Real* real = find_real(config, member);
+    const Ip rip = real == nullptr ? Ip{} : address_of(real->rip());
+    if (rip.none() || rip.is_v4() == vip.is_v4()) continue;
+    return wrong(
+        fmt::format("vip {} can't be served by real server {} of group {}: its rip {} is of another family",
+                    vip.text(), member, group.number(), rip.text()));
+  }
+}
+
+template <class Wrong>
+void check_protocols(const Service& service, Wrong wrong) {
+  if (service.udp() == UDP_STATELESS)
+    wrong("udp stateless is not built yet; use ena, which keeps a session for each client");
+  if (service.protocol() == PROTOCOL_UDP && service.udp() == UDP_DIS)
+    wrong("protocol is udp and udp is dis: nothing is left to balance");
 }
 
 void check_service(const Config& config, const Virt& virt, const Service& service, Problems& problems) {
@@ -99,22 +127,26 @@ void check_service(const Config& config, const Virt& virt, const Service& servic
       group->content().find('/', 2) == 2)
     wrong(
         fmt::format("content \"{}\" of group {} names no host after //", group->content(), group->number()));
+  check_families(config, virt, *group, wrong);
+  check_protocols(service, wrong);
 }
 
 /// Two virtual servers may share an address, but not an address and a port (reports 112).
 void check_unique(const Config& config, Problems& problems) {
-  std::map<std::pair<Ipv4, std::uint32_t>, std::uint32_t> first;
+  std::map<std::tuple<Ip, std::uint32_t, Protocol>, std::uint32_t> first;
   for (const Virt& virt : config.slb().virt()) {
     if (!virt.enabled() || address_of(virt.vip()).none()) continue;
-    for (const Service& service : virt.service()) {
-      const auto [found, fresh] =
-          first.emplace(std::pair(address_of(virt.vip()), service.vport()), virt.number());
-      if (fresh) continue;
-      problems.push_back(
-          {service_path(virt, service),
-           fmt::format("{} port {} is already served by virtual server {}", virt.vip(),
-                       port_text(static_cast<std::uint16_t>(service.vport())), found->second)});
-    }
+    for (const Service& service : virt.service())
+      for (const Protocol protocol : protocols_of(service)) {
+        const auto [found, fresh] =
+            first.emplace(std::tuple(address_of(virt.vip()), service.vport(), protocol), virt.number());
+        if (fresh) continue;
+        problems.push_back(
+            {service_path(virt, service),
+             fmt::format("{} port {} is already served by virtual server {}", virt.vip(),
+                         port_text(static_cast<std::uint16_t>(service.vport())), found->second)});
+        break;  // once for both protocols
+      }
   }
 }
 

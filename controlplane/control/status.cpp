@@ -52,7 +52,7 @@ void add_target(const config::TargetKey& key, const Watched& watched, RealStatus
 
 void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
   RealStatus& status = *reply.add_real();
-  const Ipv4 rip = config::address_of(real.rip());
+  const Ip rip = config::address_of(real.rip());
   status.set_number(real.number());
   status.set_name(real.name());
   status.set_rip(rip.text());
@@ -94,16 +94,19 @@ const Watched* watched_of(const Look& look, const config::TargetKey& key) {
   return found == look.monitor.targets().end() ? nullptr : &found->second;
 }
 
-void add_service(const Look& look, const config::Virt& virt, const config::Service& service, VirtStatus& to) {
+void add_service(const Look& look, const config::Virt& virt, const config::Service& service,
+                 Protocol protocol, VirtStatus& to) {
   ServiceStatus& status = *to.add_service();
   status.set_vport(service.vport());
   status.set_rport(config::real_port(service));
   status.set_group(service.group());
+  status.set_protocol(static_cast<std::uint32_t>(protocol));
   const config::Group* group = config::find_group(look.config, service.group());
   if (group == nullptr) return;
-  status.set_check(config::check_of(look.config, virt, service, *group).word());
+  status.set_check(config::check_of(look.config, virt, service, *group, protocol).word());
   for (const std::uint32_t member : group->member())
-    fill_member(look, member, watched_of(look, config::target_of(look.config, virt, service, member)),
+    fill_member(look, member,
+                watched_of(look, config::target_of(look.config, virt, service, member, protocol)),
                 *status.add_member());
 }
 
@@ -119,7 +122,7 @@ State state_of(const VirtStatus& virt) {
 
 void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
   VirtStatus& status = *reply.add_virt();
-  const Ipv4 vip = config::address_of(virt.vip());
+  const Ip vip = config::address_of(virt.vip());
   status.set_number(virt.number());
   status.set_vip(vip.text());
   status.set_vname(virt.vname());
@@ -127,7 +130,9 @@ void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
   const config::Port* port = subnet ? config::port_of_vlan(look.config, subnet->vlan) : nullptr;
   const auto mac = port == nullptr ? look.around.port_macs.end() : look.around.port_macs.find(port->number());
   status.set_mac(mac == look.around.port_macs.end() ? Mac{}.text() : mac->second.text());
-  for (const config::Service& service : virt.service()) add_service(look, virt, service, status);
+  for (const config::Service& service : virt.service())
+    for (const Protocol protocol : config::protocols_of(service))
+      add_service(look, virt, service, protocol, status);
   status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
 }
 
@@ -138,10 +143,13 @@ const Watched* best_of(const Look& look, const config::Group& group, std::uint32
   for (const config::Virt& virt : look.config.slb().virt())
     for (const config::Service& service : virt.service()) {
       if (service.group() != group.number()) continue;
-      check = config::check_of(look.config, virt, service, group).word();
-      const Watched* watched = watched_of(look, config::target_of(look.config, virt, service, member));
-      if (watched != nullptr && (best == nullptr || watched->state.health == health::Health::up))
-        best = watched;
+      for (const Protocol protocol : config::protocols_of(service)) {
+        check = config::check_of(look.config, virt, service, group, protocol).word();
+        const Watched* watched =
+            watched_of(look, config::target_of(look.config, virt, service, member, protocol));
+        if (watched != nullptr && (best == nullptr || watched->state.health == health::Health::up))
+          best = watched;
+      }
     }
   return best;
 }

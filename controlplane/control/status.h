@@ -12,7 +12,7 @@ namespace headgate::control {
 
 /// What is known apart from configuration and health.
 struct Surroundings {
-  std::map<Ipv4, Mac> neighbours;
+  std::map<Ip, Mac> neighbours;
   std::map<std::uint32_t, Mac> port_macs;  ///< of the ports' own interfaces
   std::map<std::uint32_t, bool> ports_up;
 };

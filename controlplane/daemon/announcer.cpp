@@ -41,7 +41,7 @@ Health known_before(const Picture& before, const TargetKey& key) {
 
 void tell_services(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
   for (const auto& [key, state] : now.services) {
-    const std::string service = fmt::format("{}:{}", now.rips.at(key.real).text(), key.port);
+    const std::string service = endpoint_text(now.rips.at(key.real), key.port);
     if (state == known_before(before, key)) continue;
     if (state == Health::up)
       lines.push_back({Severity::notice, fmt::format("slb: real service {} operational", service)});
@@ -54,12 +54,12 @@ void tell_services(const Picture& before, const Picture& now, std::vector<Announ
 /// it.
 void tell_virt_services(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
   for (const auto& [key, available] : now.virt_services) {
-    const auto& [virt, vport] = key;
+    const auto& [virt, vport, protocol] = key;
     if (available == value_or(before.virt_services, key, true)) continue;
     if (!value_or(now.virts, virt, false) || !value_or(before.virts, virt, true)) continue;
     const std::string name =
-        fmt::format("service {} of Virtual Server{}:{}", port_text(static_cast<L4Port>(vport)), virt,
-                    now.vips.at(virt).text());
+        fmt::format("service {}{} of Virtual Server{}:{}", port_text(static_cast<L4Port>(vport)),
+                    protocol == Protocol::udp ? " udp" : "", virt, now.vips.at(virt).text());
     if (available)
       lines.push_back({Severity::notice, "slb: Real servers are available for " + name});
     else
@@ -94,11 +94,12 @@ std::optional<bool> available(const forwarding::Service& service, const Monitor&
 /// A virtual server serves as long as one of its services does.
 void note_service(const forwarding::Service& service, const Monitor& monitor, Picture& picture,
                   std::set<std::uint32_t>& undecided) {
-  picture.vips[service.virt()] = ip_of(service.vip()).v4();
+  picture.vips[service.virt()] = ip_of(service.vip());
   const auto serves = available(service, monitor);
   if (!serves) undecided.insert(service.virt());
   if (!serves) return;
-  picture.virt_services[{service.virt(), service.vport()}] = *serves;
+  picture.virt_services[{service.virt(), service.vport(), static_cast<Protocol>(service.protocol())}] =
+      *serves;
   bool& virt = picture.virts.try_emplace(service.virt(), false).first->second;
   virt = virt || *serves;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,9 @@ struct Picture {
   std::map<std::uint32_t, health::ServerHealth> servers;
   /// Whether any member takes new sessions, by virtual server and by its service; absent while not known.
   std::map<std::uint32_t, bool> virts;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> virt_services;
-  std::map<std::uint32_t, Ipv4> rips;
-  std::map<std::uint32_t, Ipv4> vips;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, Protocol>, bool> virt_services;  ///< with its port
+  std::map<std::uint32_t, Ip> rips;
+  std::map<std::uint32_t, Ip> vips;
 };
 
 [[nodiscard]] Picture picture_of(const forwarding::Generation& generation, const Monitor& monitor);

@@ -20,8 +20,8 @@ Picture picture(ServerHealth server, Health http) {
   Picture picture;
   picture.servers[1] = server;
   picture.services[kHttp] = http;
-  picture.rips[1] = {0x0a0a020b};
-  picture.vips[1] = {0x0a0a0164};
+  picture.rips[1] = Ipv4{0x0a0a020b};
+  picture.vips[1] = Ipv4{0x0a0a0164};
   return picture;
 }
 
@@ -50,9 +50,9 @@ TEST(Announcements, AVerdictOfTheNewCheckThatDiffersIsNews) {
 TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {
   Picture before = picture(ServerHealth::up, Health::up);
   before.virts[1] = true;
-  before.virt_services = {{{1, 80}, true}, {{1, 21}, true}};
+  before.virt_services = {{{1, 80, Protocol::tcp}, true}, {{1, 21, Protocol::tcp}, true}};
   Picture now = before;
-  now.virt_services[{1, 80}] = false;
+  now.virt_services[{1, 80, Protocol::tcp}] = false;
   EXPECT_THAT(announcements(before, now),
               ElementsAre(Announcement{Severity::alert,
                                        "slb: No real servers are available for service http of Virtual "
@@ -66,10 +66,10 @@ TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {
 TEST(Announcements, AVirtualServerWithoutAnyServiceIsOneLine) {
   Picture before = picture(ServerHealth::up, Health::up);
   before.virts[1] = true;
-  before.virt_services = {{{1, 80}, true}, {{1, 21}, true}};
+  before.virt_services = {{{1, 80, Protocol::tcp}, true}, {{1, 21, Protocol::tcp}, true}};
   Picture now = before;
   now.virts[1] = false;
-  now.virt_services = {{{1, 80}, false}, {{1, 21}, false}};
+  now.virt_services = {{{1, 80, Protocol::tcp}, false}, {{1, 21, Protocol::tcp}, false}};
   EXPECT_THAT(announcements(before, now),
               ElementsAre(Announcement{Severity::alert,
                                        "slb: No services are available for Virtual Server1:10.10.1.100"}));

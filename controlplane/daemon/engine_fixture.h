@@ -58,8 +58,8 @@ class FakeProber final : public probe::Prober {
   void start(probe::TargetId target, const probe::Probe& probe, OnResult on_result) override {
     cancel(target);
     ++probes;
-    const bool up = !down.contains({probe.address.value, probe.port});
-    if (silent.contains({probe.address.value, probe.port})) return;
+    const bool up = !down.contains({probe.address.v4().value, probe.port});
+    if (silent.contains({probe.address.v4().value, probe.port})) return;
     timers_[target] = time_.after(milliseconds(1), [on_result, up] {
       on_result({up, true, up ? "answered in 1 ms" : "refused", milliseconds(1)});
     });
@@ -149,7 +149,7 @@ class FakeKernel final : public kernel::Kernel {
   void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t port) override {
     announced.push_back(port);
   }
-  [[nodiscard]] std::map<Ipv4, Mac> neighbours() override { return {}; }
+  [[nodiscard]] std::map<Ip, Mac> neighbours() override { return {}; }
   [[nodiscard]] Mac mac_of(const std::string&) override { return {}; }
 
   kernel::Plan plan;

@@ -102,7 +102,8 @@ class Prober : public testing::Test {
  protected:
   probe::Result probe(const probe::Check& check, L4Port port) {
     std::optional<probe::Result> result;
-    prober_->start(1, {check, {INADDR_LOOPBACK}, port}, [&](const probe::Result& given) { result = given; });
+    prober_->start(1, {check, Ipv4{INADDR_LOOPBACK}, port},
+                   [&](const probe::Result& given) { result = given; });
     EXPECT_TRUE(run_until(context_, [&] { return result.has_value(); }));
     return result.value_or(probe::Result{});
   }
@@ -149,10 +150,10 @@ TEST_F(Prober, HttpJudgesByStatus) {
 TEST_F(Prober, ACancelledProbeReportsNothing) {
   OneShotServer server("");
   bool reported = false;
-  prober_->start(1, {kHttp, {INADDR_LOOPBACK}, server.port()},
+  prober_->start(1, {kHttp, Ipv4{INADDR_LOOPBACK}, server.port()},
                  [&](const probe::Result&) { reported = true; });
   prober_->cancel(1);
-  prober_->start(2, {kHttp, {INADDR_LOOPBACK}, server.port()},
+  prober_->start(2, {kHttp, Ipv4{INADDR_LOOPBACK}, server.port()},
                  [&](const probe::Result&) { reported = true; });
   context_.run_for(20ms);
   prober_->cancel(2);
@@ -397,7 +398,7 @@ class ControlSocket : public testing::Test {
     std::vector<std::string> prepare(const kernel::Plan&, const kernel::DeviceNames&) override { return {}; }
     std::vector<std::string> apply(const kernel::Plan&, const kernel::DeviceNames&) override { return {}; }
     void announce(const kernel::Plan&, const kernel::DeviceNames&, std::uint32_t) override {}
-    [[nodiscard]] std::map<Ipv4, Mac> neighbours() override { return {}; }
+    [[nodiscard]] std::map<Ip, Mac> neighbours() override { return {}; }
     [[nodiscard]] Mac mac_of(const std::string&) override { return {}; }
   };
   class World final : public daemon::Clock, public daemon::Timers {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/kernel/guard.h"
 
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
 namespace headgate::kernel {
@@ -9,10 +12,12 @@ namespace {
 constexpr const char* kChains = R"(  chain input {
     type filter hook input priority filter - 10; policy accept;
     ip protocol { tcp, udp } ip daddr @vips drop
+    meta l4proto { tcp, udp } ip6 daddr @vips6 drop
   }
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
     ip protocol { tcp, udp } ip saddr . th sport @services drop
+    meta l4proto { tcp, udp } ip6 saddr . th sport @services6 drop
   }
 )";
 
@@ -22,17 +27,32 @@ std::string elements(const std::vector<std::string>& items) {
   return list.empty() ? list : " elements = { " + list + " };";
 }
 
-std::string vip_elements(const Guard& guard) {
-  std::vector<std::string> items;
-  for (const Ipv4 vip : guard.vips) items.push_back(vip.text());
-  return elements(items);
+enum class Family : std::uint8_t { ipv4, ipv6 };
+
+std::string_view suffix(Family family) {
+  return family == Family::ipv4 ? "" : "6";
+}
+std::string_view type(Family family) {
+  return family == Family::ipv4 ? "ipv4_addr" : "ipv6_addr";
+}
+bool is_of(Family family, const Ip& address) {
+  return address.is_v4() == (family == Family::ipv4);
 }
 
-std::string service_elements(const Guard& guard) {
+std::string vip_set(const Guard& guard, Family family) {
+  std::vector<std::string> items;
+  for (const Ip& vip : guard.vips)
+    if (is_of(family, vip)) items.push_back(vip.text());
+  return fmt::format("  set vips{} {{ type {};{} }}\n", suffix(family), type(family), elements(items));
+}
+
+std::string service_set(const Guard& guard, Family family) {
   std::vector<std::string> items;
   for (const RealService& service : guard.services)
-    items.push_back(fmt::format("{} . {}", service.address.text(), service.port));
-  return elements(items);
+    if (is_of(family, service.address))
+      items.push_back(fmt::format("{} . {}", service.address.text(), service.port));
+  return fmt::format("  set services{} {{ type {} . inet_service;{} }}\n", suffix(family), type(family),
+                     elements(items));
 }
 
 }  // namespace
@@ -41,9 +61,12 @@ std::string guard_commands(const Guard& guard) {
   // A table must exist to be deleted; adding one that exists changes nothing.
   const std::string fresh = fmt::format("add table {0}\ndelete table {0}\n", kGuardTable);
   if (guard.empty()) return fresh;
-  return fresh + "table " + kGuardTable + " {\n  set vips { type ipv4_addr;" + vip_elements(guard) +
-         " }\n  set services { type ipv4_addr . inet_service;" + service_elements(guard) + " }\n" + kChains +
-         "}\n";
+  std::string table = fmt::format("table {} {{\n", kGuardTable);
+  for (const Family family : {Family::ipv4, Family::ipv6}) {
+    table += vip_set(guard, family);
+    table += service_set(guard, family);
+  }
+  return fresh + table + kChains + "}\n";
 }
 
 }  // namespace headgate::kernel

@@ -26,7 +26,7 @@ class Kernel {
   /// Announces the VIPs of one interface, which has come up.
   virtual void announce(const Plan& plan, const DeviceNames& names, std::uint32_t port) = 0;
   /// The Ethernet address of a neighbour, while the kernel knows it.
-  [[nodiscard]] virtual std::map<Ipv4, Mac> neighbours() = 0;
+  [[nodiscard]] virtual std::map<Ip, Mac> neighbours() = 0;
   [[nodiscard]] virtual Mac mac_of(const std::string& device) = 0;
 };
 

@@ -48,7 +48,7 @@ class Linux final : public Kernel {
     wide.vips.insert(plan_.guard.vips.begin(), plan_.guard.vips.end());
     wide.services.insert(plan_.guard.services.begin(), plan_.guard.services.end());
     for (const PlacedAddress& address : owned_.placed.addresses)
-      if (address.prefix == 32) wide.vips.insert(address.address);
+      if (address.prefix == address.address.bits()) wide.vips.insert(address.address);
     note(install(wide), sentences);
     links_up(next, names, sentences);
     return sentences;
@@ -78,9 +78,9 @@ class Linux final : public Kernel {
         announce_one(device_of(address.link, names), address.address);
   }
 
-  std::map<Ipv4, Mac> neighbours() override {
+  std::map<Ip, Mac> neighbours() override {
     auto all = netlink_->neighbours();
-    return all ? std::move(*all) : std::map<Ipv4, Mac>();
+    return all ? std::move(*all) : std::map<Ip, Mac>();
   }
 
   Mac mac_of(const std::string& device) override {
@@ -184,7 +184,7 @@ class Linux final : public Kernel {
     for (const Route& route : what.routes) note(netlink_->add(route), sentences);
   }
 
-  void announce_one(const std::string& device, Ipv4 vip) {
+  void announce_one(const std::string& device, const Ip& vip) {
     const Mac mac = mac_of(device);
     if (!mac.none()) (void)kernel::announce(device, vip, mac);  // the loopback has nobody to tell
   }

@@ -43,9 +43,24 @@ const nlattr* find(const Attributes& all, std::uint16_t type) {
   return found == all.end() ? nullptr : found->second;
 }
 
-Ipv4 address(const nlattr* attribute) {
-  if (attribute == nullptr || mnl_attr_get_payload_len(attribute) != 4) return {};
-  return {ntohl(mnl_attr_get_u32(attribute))};
+/// None when the attribute is missing, or holds no address.
+Ip address(const nlattr* attribute) {
+  if (attribute == nullptr) return {};
+  return ip_of(
+      {static_cast<const char*>(mnl_attr_get_payload(attribute)), mnl_attr_get_payload_len(attribute)});
+}
+
+bool is_ip(unsigned char family) {
+  return family == AF_INET || family == AF_INET6;
+}
+
+unsigned char family_of(const Ip& address) {
+  return address.is_v4() ? AF_INET : AF_INET6;
+}
+
+void put(nlmsghdr* message, std::uint16_t type, const Ip& address) {
+  const std::string bytes = address.wire();
+  mnl_attr_put(message, type, bytes.size(), bytes.data());
 }
 
 Mac mac(const nlattr* attribute) {
@@ -80,15 +95,17 @@ class Socket final : public Netlink {
       char name[IF_NAMESIZE] = {};
       if (if_indextoname(info->ifa_index, name) == nullptr) return;
       const Attributes all = attributes(message, sizeof *info);
-      const Ipv4 local = address(find(all, IFA_LOCAL));
-      if (info->ifa_family == AF_INET && !local.none())
+      // IFA_LOCAL is missing in IPv6, but on a point-to-point link.
+      const nlattr* own = find(all, IFA_LOCAL);
+      const Ip local = address(own != nullptr ? own : find(all, IFA_ADDRESS));
+      if (is_ip(info->ifa_family) && !local.none())
         result.addresses.insert({name, local, info->ifa_prefixlen});
     };
     const auto read_route = [&](const nlmsghdr* message) {
       const auto* info = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(message));
       const Attributes all = attributes(message, sizeof *info);
-      const Ipv4 gateway = address(find(all, RTA_GATEWAY));
-      if (info->rtm_family != AF_INET || info->rtm_table != RT_TABLE_MAIN || gateway.none()) return;
+      const Ip gateway = address(find(all, RTA_GATEWAY));
+      if (!is_ip(info->rtm_family) || info->rtm_table != RT_TABLE_MAIN || gateway.none()) return;
       result.routes.insert({address(find(all, RTA_DST)), info->rtm_dst_len, gateway});
     };
     if (const int error = dump<ifaddrmsg>(RTM_GETADDR, read_address)) return failure("list addresses", error);
@@ -96,12 +113,12 @@ class Socket final : public Netlink {
     return result;
   }
 
-  Result<std::map<Ipv4, Mac>> neighbours() override {
-    std::map<Ipv4, Mac> result;
+  Result<std::map<Ip, Mac>> neighbours() override {
+    std::map<Ip, Mac> result;
     const auto read = [&](const nlmsghdr* message) {
       const auto* info = static_cast<const ndmsg*>(mnl_nlmsg_get_payload(message));
       const Attributes all = attributes(message, sizeof *info);
-      if (info->ndm_family == AF_INET && (info->ndm_state & (NUD_FAILED | NUD_INCOMPLETE)) == 0)
+      if (is_ip(info->ndm_family) && (info->ndm_state & (NUD_FAILED | NUD_INCOMPLETE)) == 0)
         result[address(find(all, NDA_DST))] = mac(find(all, NDA_LLADDR));
     };
     if (const int error = dump<ndmsg>(RTM_GETNEIGH, read)) return failure("list neighbours", error);
@@ -117,9 +134,10 @@ class Socket final : public Netlink {
     return finish(message, "bring the interface up", 0);
   }
 
-  Status add(const PlacedAddress& what, int index, Ipv4 broadcast) override {
+  Status add(const PlacedAddress& what, int index, const Ip& broadcast) override {
     nlmsghdr* message = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, what, index);
-    if (!broadcast.none()) mnl_attr_put_u32(message, IFA_BROADCAST, htonl(broadcast.value));
+    if (!broadcast.none()) put(message, IFA_BROADCAST, broadcast);
+    if (!what.address.is_v4()) put_ipv6_rules(message, what.prefix == what.address.bits());
     return finish(message,
                   fmt::format("add address {}/{} on {}", what.address.text(), what.prefix, what.device),
                   EEXIST);
@@ -134,17 +152,12 @@ class Socket final : public Netlink {
 
   Status add(const Route& route) override {
     nlmsghdr* message = route_message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
-    return finish(
-        message,
-        fmt::format("add route {}/{} via {}", route.destination.text(), route.prefix, route.gateway.text()),
-        0);
+    return finish(message, fmt::format("add route {} via {}", route.network(), route.gateway.text()), 0);
   }
 
   Status remove(const Route& route) override {
     nlmsghdr* message = route_message(RTM_DELROUTE, 0, route);
-    return finish(message,
-                  fmt::format("remove route {}/{} via {}", route.destination.text(), route.prefix,
-                              route.gateway.text()),
+    return finish(message, fmt::format("remove route {} via {}", route.network(), route.gateway.text()),
                   ESRCH);
   }
 
@@ -164,25 +177,37 @@ class Socket final : public Netlink {
   nlmsghdr* address_message(std::uint16_t type, unsigned flags, const PlacedAddress& what, int index) {
     nlmsghdr* message = begin(type, NLM_F_ACK | flags);
     auto* info = static_cast<ifaddrmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(ifaddrmsg)));
-    info->ifa_family = AF_INET;
+    info->ifa_family = family_of(what.address);
     info->ifa_prefixlen = static_cast<unsigned char>(what.prefix);
     info->ifa_index = static_cast<unsigned>(index);
-    mnl_attr_put_u32(message, IFA_LOCAL, htonl(what.address.value));
-    mnl_attr_put_u32(message, IFA_ADDRESS, htonl(what.address.value));
+    put(message, IFA_LOCAL, what.address);
+    put(message, IFA_ADDRESS, what.address);
     return message;
+  }
+
+  /// No detection of duplicates: it would keep an address unusable for a second and more after an apply, and
+  /// two units that take a VIP over from each other know of each other otherwise. A VIP's preferred time is
+  /// over, so that the kernel does not take it as the source of probes (RFC 6724, rule 3), and it makes no
+  /// route.
+  static void put_ipv6_rules(nlmsghdr* message, bool vip) {
+    mnl_attr_put_u32(message, IFA_FLAGS, IFA_F_NODAD | (vip ? IFA_F_NOPREFIXROUTE : 0u));
+    if (!vip) return;
+    ifa_cacheinfo times{};
+    times.ifa_valid = ~0u;
+    mnl_attr_put(message, IFA_CACHEINFO, sizeof times, &times);
   }
 
   nlmsghdr* route_message(std::uint16_t type, unsigned flags, const Route& route) {
     nlmsghdr* message = begin(type, NLM_F_ACK | flags);
     auto* info = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
-    info->rtm_family = AF_INET;
+    info->rtm_family = family_of(route.gateway);
     info->rtm_dst_len = static_cast<unsigned char>(route.prefix);
     info->rtm_table = RT_TABLE_MAIN;
     info->rtm_protocol = kRouteProtocol;
     info->rtm_scope = RT_SCOPE_UNIVERSE;
     info->rtm_type = RTN_UNICAST;
-    if (route.prefix != 0) mnl_attr_put_u32(message, RTA_DST, htonl(route.destination.value));
-    mnl_attr_put_u32(message, RTA_GATEWAY, htonl(route.gateway.value));
+    if (route.prefix != 0) put(message, RTA_DST, route.destination);
+    put(message, RTA_GATEWAY, route.gateway);
     return message;
   }
 

@@ -26,11 +26,13 @@ class Netlink {
   [[nodiscard]] virtual Result<std::map<std::string, LinkInfo>> links() = 0;
   /// All addresses, and the routes of the main table that have a gateway.
   [[nodiscard]] virtual Result<Placed> placed() = 0;
-  [[nodiscard]] virtual Result<std::map<Ipv4, Mac>> neighbours() = 0;
+  [[nodiscard]] virtual Result<std::map<Ip, Mac>> neighbours() = 0;
 
   [[nodiscard]] virtual Status set_up(int index) = 0;
-  /// Adding what is there, and removing what is not, succeed.
-  [[nodiscard]] virtual Status add(const PlacedAddress& address, int index, Ipv4 broadcast) = 0;
+  /// Adding what is there, and removing what is not, succeed. An address of IPv6 is usable at once, without
+  /// detection of duplicates; one whose prefix is all of it, as that of a VIP, is never a source of its own
+  /// accord.
+  [[nodiscard]] virtual Status add(const PlacedAddress& address, int index, const Ip& broadcast) = 0;
   [[nodiscard]] virtual Status remove(const PlacedAddress& address, int index) = 0;
   [[nodiscard]] virtual Status add(const Route& route) = 0;
   [[nodiscard]] virtual Status remove(const Route& route) = 0;

@@ -21,25 +21,30 @@ struct Link {
 
 struct Address {
   Link link;
-  Ipv4 address;
-  unsigned prefix = 32;
-  Ipv4 broadcast;    ///< none for a VIP
-  bool vip = false;  ///< announced by gratuitous ARP
+  Ip address;
+  unsigned prefix = 32;  ///< of a VIP all bits of its family
+  Ip broadcast;          ///< none for a VIP, and in IPv6
+  bool vip = false;      ///< announced to the neighbours
 
   auto operator<=>(const Address&) const = default;
 };
 
 struct Route {
-  Ipv4 destination;
-  unsigned prefix = 0;  ///< 0: the default route
-  Ipv4 gateway;
+  Ip destination;
+  unsigned prefix = 0;  ///< 0: the default route of the gateway's family
+  Ip gateway;
 
   auto operator<=>(const Route&) const = default;
+  /// "10.1.0.0/16", "::/0"
+  [[nodiscard]] std::string network() const {
+    const std::string any = gateway.is_v4() ? "0.0.0.0" : "::";
+    return (destination.none() ? any : destination.text()) + "/" + std::to_string(prefix);
+  }
 };
 
 /// A service of a real server, whose replies must not leave untranslated.
 struct RealService {
-  Ipv4 address;
+  Ip address;
   L4Port port = 0;
 
   auto operator<=>(const RealService&) const = default;
@@ -47,7 +52,7 @@ struct RealService {
 
 /// What the kernel may not touch while no dataplane takes it: no gap may let it answer or forward.
 struct Guard {
-  std::set<Ipv4> vips;
+  std::set<Ip> vips;
   std::set<RealService> services;
 
   [[nodiscard]] bool empty() const { return vips.empty() && services.empty(); }

@@ -29,16 +29,16 @@ void reconcile_one(const std::set<Item>& wanted, const std::set<Item>& owned, co
 }
 
 struct Network {
-  Ipv4 address;
+  Ip address;
   unsigned prefix = 0;
 };
 
 std::optional<Network> read_network(const std::string& text) {
   const auto slash = text.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  const auto address = Ipv4::parse(std::string_view(text).substr(0, slash));
+  const auto address = Ip::parse(std::string_view(text).substr(0, slash));
   const int prefix = std::atoi(text.c_str() + slash + 1);
-  if (!address || prefix < 0 || prefix > 32) return std::nullopt;
+  if (!address || prefix < 0 || static_cast<unsigned>(prefix) > address->bits()) return std::nullopt;
   return Network{*address, static_cast<unsigned>(prefix)};
 }
 
@@ -48,7 +48,7 @@ void read_line(const std::string& line, Owned& owned) {
   words >> kind >> first >> second;
   if (const auto network = read_network(second); kind == "address" && network)
     owned.placed.addresses.insert({first, network->address, network->prefix});
-  const auto gateway = Ipv4::parse(second);
+  const auto gateway = Ip::parse(second);
   if (const auto network = read_network(first); kind == "route" && network && gateway)
     owned.placed.routes.insert({network->address, network->prefix, *gateway});
   if (kind == "sysctl" && !second.empty()) owned.sysctls[first] = second;
@@ -68,7 +68,7 @@ std::string write_owned(const Owned& owned) {
   for (const PlacedAddress& a : owned.placed.addresses)
     text += fmt::format("address {} {}/{}\n", a.device, a.address.text(), a.prefix);
   for (const Route& r : owned.placed.routes)
-    text += fmt::format("route {}/{} {}\n", r.destination.text(), r.prefix, r.gateway.text());
+    text += fmt::format("route {} {}\n", r.network(), r.gateway.text());
   for (const auto& [path, value] : owned.sysctls) text += fmt::format("sysctl {} {}\n", path, value);
   return text;
 }

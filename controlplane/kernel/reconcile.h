@@ -14,7 +14,7 @@ namespace headgate::kernel {
 /// An address on an interface that exists.
 struct PlacedAddress {
   std::string device;
-  Ipv4 address;
+  Ip address;
   unsigned prefix = 32;
 
   auto operator<=>(const PlacedAddress&) const = default;

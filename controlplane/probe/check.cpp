@@ -56,8 +56,9 @@ Check resolve(const Wish& wish) {
   return http ? http_check(wish) : Check{Kind::tcp, {}, {}};
 }
 
-std::string http_request(const Check& check, Ipv4 address, L4Port port) {
-  const std::string name = check.host.empty() ? address.text() : check.host;
+std::string http_request(const Check& check, const Ip& address, L4Port port) {
+  const std::string literal = address.is_v4() ? address.text() : fmt::format("[{}]", address.text());
+  const std::string name = check.host.empty() ? literal : check.host;
   const std::string host = port == kHttp ? name : fmt::format("{}:{}", name, port);
   return fmt::format(
       "GET {} HTTP/1.{}\r\nHost: {}\r\nUser-Agent: headgate\r\nAccept: */*\r\nConnection: close\r\n\r\n",

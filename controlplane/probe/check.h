@@ -42,7 +42,7 @@ struct Wish {
 [[nodiscard]] Check resolve(const Wish& wish);
 
 /// The bytes of the request: HTTP/1.1 with Host when a host is known, else HTTP/1.0 with the address as Host;
-/// a port other than 80 is part of Host.
-[[nodiscard]] std::string http_request(const Check& check, Ipv4 address, L4Port port);
+/// a port other than 80 is part of Host, and an address of IPv6 stands in brackets (RFC 3986, 3.2.2).
+[[nodiscard]] std::string http_request(const Check& check, const Ip& address, L4Port port);
 
 }  // namespace headgate::probe

@@ -46,15 +46,23 @@ TEST(Check, NothingTypedCanSplitTheRequest) {
 }
 
 TEST(Request, Is11WithTheConfiguredHost) {
-  EXPECT_EQ(http_request({Kind::http, "www.example.com", "/health"}, {0x0a0a020b}, 80),
+  EXPECT_EQ(http_request({Kind::http, "www.example.com", "/health"}, Ipv4{0x0a0a020b}, 80),
             "GET /health HTTP/1.1\r\nHost: www.example.com\r\nUser-Agent: headgate\r\nAccept: "
             "*/*\r\nConnection: close\r\n\r\n");
 }
 
 // Reports 31: the port is part of Host when it is not 80.
 TEST(Request, Is10WithAddressAndPortWhenNoHostIsKnown) {
-  EXPECT_TRUE(http_request({Kind::http, "", "/"}, {0x0a0a020b}, 8080)
+  EXPECT_TRUE(http_request({Kind::http, "", "/"}, Ipv4{0x0a0a020b}, 8080)
                   .starts_with("GET / HTTP/1.0\r\nHost: 10.10.2.11:8080\r\n"));
+}
+
+TEST(Request, NamesAnAddressOfIpv6InBrackets) {
+  const Ip server = *Ip::parse("2001:db8:2::11");
+  EXPECT_TRUE(http_request({Kind::http, "", "/"}, server, 8080)
+                  .starts_with("GET / HTTP/1.0\r\nHost: [2001:db8:2::11]:8080\r\n"));
+  EXPECT_TRUE(http_request({Kind::http, "", "/"}, server, 80)
+                  .starts_with("GET / HTTP/1.0\r\nHost: [2001:db8:2::11]\r\n"));
 }
 
 }  // namespace

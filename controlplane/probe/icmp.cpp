@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/icmp.h"
 
+#include <netinet/icmp6.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include <unordered_map>
 
@@ -16,6 +18,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "controlplane/probe/asio_address.h"
 #include "controlplane/probe/icmp_packet.h"
 #include "controlplane/probe/words.h"
 
@@ -37,30 +40,56 @@ std::uint64_t random_number() {
 struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
   struct Pending {
     TargetId target;
-    Ipv4 address;
+    Ip address;
     Echo echo;
     std::chrono::steady_clock::time_point started;
     Prober::OnResult on_result;
   };
 
-  explicit Impl(asio::io_context& io) : context(io), socket(io) {}
+  /// The raw socket of one family.
+  struct Way {
+    asio::ip::icmp::socket socket;
+    int open_error = 0;
+  };
 
-  void open() {
+  explicit Impl(asio::io_context& io)
+      : context(io), ipv4{asio::ip::icmp::socket(io)}, ipv6{asio::ip::icmp::socket(io)} {}
+
+  void open(Way& way, const asio::ip::icmp& protocol) {
     boost::system::error_code error;
-    socket.open(asio::ip::icmp::v4(), error);
-    if (!error) socket.non_blocking(true, error);  // a full send buffer fails one probe, and stops nobody
-    open_error = error.value();
-    if (!error) asio::co_spawn(context, listen(shared_from_this()), asio::detached);
+    way.socket.open(protocol, error);
+    if (!error) way.socket.non_blocking(true, error);  // a full send buffer fails one probe, and stops nobody
+    way.open_error = error.value();
+    if (!error) asio::co_spawn(context, listen(shared_from_this(), way), asio::detached);
   }
 
-  static asio::awaitable<void> listen(std::shared_ptr<Impl> self) {
+  void open() {
+    open(ipv4, asio::ip::icmp::v4());
+    open(ipv6, asio::ip::icmp::v6());
+    if (ipv6.open_error == 0) listen_to_answers_only();
+  }
+
+  /// Of ICMPv6 only what read_echo_answer6() reads: neighbour discovery would wake us for nothing.
+  void listen_to_answers_only() {
+    icmp6_filter filter;
+    ICMP6_FILTER_SETBLOCKALL(&filter);
+    ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+    ICMP6_FILTER_SETPASS(ICMP6_DST_UNREACH, &filter);
+    setsockopt(ipv6.socket.native_handle(), IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
+  }
+
+  static asio::awaitable<void> listen(std::shared_ptr<Impl> self, Way& way) {
     std::array<std::uint8_t, 2048> packet;
-    while (self->socket.is_open()) {
-      const auto [error, length] =
-          co_await self->socket.async_receive(asio::buffer(packet), asio::as_tuple(asio::use_awaitable));
+    asio::ip::icmp::endpoint sender;
+    while (way.socket.is_open()) {
+      const auto [error, length] = co_await way.socket.async_receive_from(
+          asio::buffer(packet), sender, asio::as_tuple(asio::use_awaitable));
       if (error == asio::error::operation_aborted) co_return;
       if (error) continue;  // a pending ICMP error of the socket: reading it has cleared it
-      if (const auto answer = read_echo_answer({packet.data(), length})) self->settle(*answer);
+      const std::span<const std::uint8_t> read(packet.data(), length);
+      const auto answer =
+          &way == &self->ipv4 ? read_echo_answer(read) : read_echo_answer6(read, from_asio(sender.address()));
+      if (answer) self->settle(*answer);
     }
   }
 
@@ -86,9 +115,10 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
 
   void send(std::uint16_t sequence) {
     const Pending& probe = pending.at(sequence);
-    boost::system::error_code error(open_error, boost::system::system_category());
-    const asio::ip::icmp::endpoint server(asio::ip::address_v4(probe.address.value), 0);
-    if (!error) socket.send_to(asio::buffer(echo_request(probe.echo)), server, 0, error);
+    Way& way = probe.address.is_v4() ? ipv4 : ipv6;
+    boost::system::error_code error(way.open_error, boost::system::system_category());
+    const asio::ip::icmp::endpoint server(to_asio(probe.address), 0);
+    if (!error) way.socket.send_to(asio::buffer(echo_request(probe.echo, probe.address)), server, 0, error);
     if (!error) return;
     asio::post(context, [self = shared_from_this(), sequence, reason = words_of(error.value())] {
       self->finish(sequence, {false, false, reason, {}});
@@ -102,8 +132,7 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
   }
 
   asio::io_context& context;
-  asio::ip::icmp::socket socket;
-  int open_error = 0;
+  Way ipv4, ipv6;
   const std::uint16_t id = static_cast<std::uint16_t>(random_number());
   std::uint16_t next_sequence = 0;
   std::unordered_map<std::uint16_t, Pending>
@@ -117,10 +146,11 @@ IcmpProber::IcmpProber(asio::io_context& context) : impl_(std::make_shared<Impl>
 IcmpProber::~IcmpProber() {
   impl_->pending.clear();
   boost::system::error_code ignored;
-  impl_->socket.close(ignored);
+  impl_->ipv4.socket.close(ignored);
+  impl_->ipv6.socket.close(ignored);
 }
 
-void IcmpProber::start(TargetId target, Ipv4 address, Prober::OnResult on_result) {
+void IcmpProber::start(TargetId target, const Ip& address, Prober::OnResult on_result) {
   cancel(target);
   const std::uint16_t sequence = impl_->free_sequence();
   const Echo echo{impl_->id, sequence, random_number()};

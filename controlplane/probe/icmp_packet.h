@@ -8,7 +8,7 @@
 
 #include "model/ip.h"
 
-// ICMP echo as bytes. Pure; RFC 792.
+// ICMP echo as bytes. Pure; RFC 792 and RFC 4443.
 namespace headgate::probe {
 
 /// What makes one echo request different from every other.
@@ -22,13 +22,14 @@ struct Echo {
 constexpr std::size_t kEchoSize = 16;
 using EchoPacket = std::array<std::uint8_t, kEchoSize>;
 
-/// The echo request, checksum included.
-[[nodiscard]] EchoPacket echo_request(const Echo& echo);
+/// The echo request to an address; of ICMP with its checksum, while that of ICMPv6, over addresses that only
+/// the kernel knows, is left to the kernel (RFC 3542, 3.1).
+[[nodiscard]] EchoPacket echo_request(const Echo& echo, const Ip& to);
 
 /// An ICMP message that concerns an echo of ours.
 struct EchoAnswer {
   enum class What : std::uint8_t { reply, unreachable } what = What::reply;
-  Ipv4 from;  ///< reply: the sender; unreachable: the address that our request was for
+  Ip from;    ///< reply: the sender; unreachable: the address that our request was for
   Echo echo;  ///< unreachable: without nonce
   bool operator==(const EchoAnswer&) const = default;
 };
@@ -36,5 +37,9 @@ struct EchoAnswer {
 /// Reads an IPv4 packet as a raw socket delivers it: an echo reply with a good checksum, or a destination
 /// unreachable that quotes an echo request. Everything else, also what is cut short, is nothing.
 [[nodiscard]] std::optional<EchoAnswer> read_echo_answer(std::span<const std::uint8_t> packet);
+/// Likewise an ICMPv6 message, which a raw socket delivers without its IPv6 header and with its checksum
+/// verified.
+[[nodiscard]] std::optional<EchoAnswer> read_echo_answer6(std::span<const std::uint8_t> message,
+                                                          const Ip& sender);
 
 }  // namespace headgate::probe

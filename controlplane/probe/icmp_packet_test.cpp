@@ -9,6 +9,7 @@
 namespace headgate::probe {
 namespace {
 
+constexpr Ip kServer = Ipv4{0x0a0a020b};
 constexpr Echo kEcho{0x1234, 7, 0x1122334455667788};
 
 std::vector<std::uint8_t> ipv4(std::vector<std::uint8_t> payload, std::array<std::uint8_t, 4> source,
@@ -23,9 +24,11 @@ std::vector<std::uint8_t> ipv4(std::vector<std::uint8_t> payload, std::array<std
   return packet;
 }
 
+const Ip kServer6 = *Ip::parse("2001:db8:2::11");
+
 /// The reply to kEcho: type 0 makes the sum 0x800 less, so its complement is 0x800 more.
 std::vector<std::uint8_t> reply_bytes() {
-  const EchoPacket request = echo_request(kEcho);
+  const EchoPacket request = echo_request(kEcho, kServer);
   std::vector<std::uint8_t> reply(request.begin(), request.end());
   reply[0] = 0;
   const unsigned sum = (reply[2] << 8 | reply[3]) + 0x800u;
@@ -35,13 +38,13 @@ std::vector<std::uint8_t> reply_bytes() {
 }
 
 TEST(IcmpEcho, RequestIsTheseBytes) {
-  EXPECT_EQ(echo_request(kEcho),
+  EXPECT_EQ(echo_request(kEcho, kServer),
             (EchoPacket{8, 0, 0xd4, 0x6f, 0x12, 0x34, 0, 7, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88}));
 }
 
 TEST(IcmpEcho, ReplyIsRead) {
   EXPECT_EQ(read_echo_answer(ipv4(reply_bytes(), {10, 10, 2, 11}, {10, 10, 2, 5})),
-            (EchoAnswer{EchoAnswer::What::reply, {0x0a0a020b}, kEcho}));
+            (EchoAnswer{EchoAnswer::What::reply, kServer, kEcho}));
 }
 
 TEST(IcmpEcho, ReplyWithABadChecksumIsNothing) {
@@ -51,13 +54,13 @@ TEST(IcmpEcho, ReplyWithABadChecksumIsNothing) {
 }
 
 TEST(IcmpEcho, ARequestIsNoReply) {
-  const EchoPacket request = echo_request(kEcho);
+  const EchoPacket request = echo_request(kEcho, kServer);
   EXPECT_EQ(read_echo_answer(ipv4({request.begin(), request.end()}, {10, 10, 2, 11}, {10, 10, 2, 5})),
             std::nullopt);
 }
 
 TEST(IcmpEcho, UnreachableTellsWhichRequestItIsAbout) {
-  const EchoPacket request = echo_request(kEcho);
+  const EchoPacket request = echo_request(kEcho, kServer);
   const auto original = ipv4({request.begin(), request.begin() + 8}, {10, 10, 2, 5}, {10, 10, 2, 11});
   std::vector<std::uint8_t> message(8 + original.size());
   message[0] = 3;
@@ -69,7 +72,35 @@ TEST(IcmpEcho, UnreachableTellsWhichRequestItIsAbout) {
   message[2] = static_cast<std::uint8_t>(~sum >> 8);
   message[3] = static_cast<std::uint8_t>(~sum);
   EXPECT_EQ(read_echo_answer(ipv4(message, {10, 10, 2, 1}, {10, 10, 2, 5})),
-            (EchoAnswer{EchoAnswer::What::unreachable, {0x0a0a020b}, {0x1234, 7, 0}}));
+            (EchoAnswer{EchoAnswer::What::unreachable, kServer, {0x1234, 7, 0}}));
+}
+
+TEST(Icmp6Echo, RequestLeavesTheChecksumToTheKernel) {
+  EXPECT_EQ(echo_request(kEcho, kServer6),
+            (EchoPacket{128, 0, 0, 0, 0x12, 0x34, 0, 7, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88}));
+}
+
+TEST(Icmp6Echo, ReplyIsReadAndNothingElseIs) {
+  std::vector<std::uint8_t> message(kEchoSize);
+  std::ranges::copy(echo_request(kEcho, kServer6), message.begin());
+  EXPECT_EQ(read_echo_answer6(message, kServer6), std::nullopt) << "a request";
+  message[0] = 129;
+  EXPECT_EQ(read_echo_answer6(message, kServer6), (EchoAnswer{EchoAnswer::What::reply, kServer6, kEcho}));
+  for (std::size_t length = 0; length < message.size(); ++length)
+    EXPECT_EQ(read_echo_answer6(std::span(message).first(length), kServer6), std::nullopt) << length;
+}
+
+TEST(Icmp6Echo, UnreachableTellsWhichRequestItIsAbout) {
+  std::vector<std::uint8_t> message(8 + 40 + 8);
+  message[0] = 1;
+  message[8] = 0x60;
+  message[8 + 6] = 58;
+  std::ranges::copy(kServer6.octets, message.begin() + 8 + 24);
+  std::ranges::copy_n(echo_request(kEcho, kServer6).begin(), 8, message.begin() + 48);
+  EXPECT_EQ(read_echo_answer6(message, *Ip::parse("2001:db8:2::1")),
+            (EchoAnswer{EchoAnswer::What::unreachable, kServer6, {0x1234, 7, 0}}));
+  for (std::size_t length = 0; length < message.size(); ++length)
+    EXPECT_EQ(read_echo_answer6(std::span(message).first(length), kServer6), std::nullopt) << length;
 }
 
 TEST(IcmpEcho, EveryTruncationIsNothing) {

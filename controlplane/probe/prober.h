@@ -17,7 +17,7 @@ using TargetId = std::uint64_t;
 
 struct Probe {
   Check check;
-  Ipv4 address;
+  Ip address;
   L4Port port = 0;
 };
 

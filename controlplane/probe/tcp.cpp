@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
 
+#include "controlplane/probe/asio_address.h"
 #include "controlplane/probe/connection.h"
 #include "controlplane/probe/words.h"
 
@@ -45,8 +46,7 @@ void Connection::fail(const boost::system::error_code& error) {
 }
 
 asio::awaitable<bool> connect(Connection& connection) {
-  const asio::ip::tcp::endpoint server(asio::ip::address_v4(connection.probe.address.value),
-                                       connection.probe.port);
+  const asio::ip::tcp::endpoint server(to_asio(connection.probe.address), connection.probe.port);
   const auto [error] = co_await connection.socket.async_connect(server, kAwait);
   if (error) connection.fail(error);
   co_return !error;

@@ -30,13 +30,39 @@ std::string host_field(std::string_view host) {
   return field.empty() ? "-" : field;
 }
 
+int datagram_socket(int family) {
+  return socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+sockaddr_in ipv4_host(const SyslogTarget& target) {
+  sockaddr_in host{};
+  host.sin_family = AF_INET;
+  host.sin_port = htons(target.port);
+  host.sin_addr.s_addr = htonl(target.address.v4().value);
+  return host;
+}
+
+sockaddr_in6 ipv6_host(const SyslogTarget& target) {
+  sockaddr_in6 host{};
+  host.sin6_family = AF_INET6;
+  host.sin6_port = htons(target.port);
+  std::ranges::copy(target.address.octets, host.sin6_addr.s6_addr);
+  return host;
+}
+
+template <class Host>
+void send_to(int socket, const std::string& message, const Host& host) {
+  (void)sendto(socket, message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&host),
+               sizeof host);
+}
+
 }  // namespace
 
 std::vector<SyslogTarget> syslog_targets(const config::Syslog& syslog) {
   std::vector<SyslogTarget> targets;
   for (const config::SyslogHost* host :
        {&syslog.hst1(), &syslog.hst2(), &syslog.hst3(), &syslog.hst4(), &syslog.hst5()}) {
-    const Ipv4 address = Ipv4::parse(host->address()).value_or(Ipv4{});
+    const Ip address = Ip::parse(host->address()).value_or(Ip{});
     if (!address.none())
       targets.push_back({address, static_cast<L4Port>(host->port()), static_cast<Severity>(host->severity()),
                          kLocal0 + host->facility()});
@@ -50,10 +76,11 @@ std::string syslog_message(const Line& line, unsigned facility, std::string_view
                      process, line.text);
 }
 
-SyslogSender::SyslogSender() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
+SyslogSender::SyslogSender() : ipv4_(datagram_socket(AF_INET)), ipv6_(datagram_socket(AF_INET6)) {}
 
 SyslogSender::~SyslogSender() {
-  if (socket_ >= 0) close(socket_);
+  if (ipv4_ >= 0) close(ipv4_);
+  if (ipv6_ >= 0) close(ipv6_);
 }
 
 void SyslogSender::configure(std::vector<SyslogTarget> targets, std::string host) {
@@ -64,13 +91,11 @@ void SyslogSender::configure(std::vector<SyslogTarget> targets, std::string host
 void SyslogSender::send(const Line& line) const {
   for (const SyslogTarget& target : targets_) {
     if (line.severity > target.least) continue;
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(target.port);
-    to.sin_addr.s_addr = htonl(target.address.value);
     const std::string message = syslog_message(line, target.facility, host_, getpid());
-    (void)sendto(socket_, message.data(), message.size(), 0, reinterpret_cast<const sockaddr*>(&to),
-                 sizeof to);
+    if (target.address.is_v4())
+      send_to(ipv4_, message, ipv4_host(target));
+    else
+      send_to(ipv6_, message, ipv6_host(target));
   }
 }
 

@@ -13,7 +13,7 @@ namespace headgate::telemetry {
 
 /// One configured syslog host.
 struct SyslogTarget {
-  Ipv4 address;
+  Ip address;
   L4Port port = 514;
   Severity least = Severity::debug;  ///< the least severe that is sent
   unsigned facility = 16;            ///< RFC 5424, table 1: 16 is local0
@@ -39,7 +39,7 @@ class SyslogSender {
   void send(const Line& line) const;
 
  private:
-  int socket_;
+  int ipv4_, ipv6_;  ///< sockets
   std::vector<SyslogTarget> targets_;
   std::string host_;
 };

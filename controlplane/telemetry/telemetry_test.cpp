@@ -51,7 +51,8 @@ TEST(Syslog, HostsComeFromTheConfiguration) {
   syslog.mutable_hst2()->set_address("10.0.0.9");
   syslog.mutable_hst2()->set_severity(5);
   syslog.mutable_hst2()->set_facility(3);
-  EXPECT_EQ(syslog_targets(syslog), (std::vector<SyslogTarget>{{{0x0a000009}, 514, Severity::notice, 19}}));
+  EXPECT_EQ(syslog_targets(syslog),
+            (std::vector<SyslogTarget>{{Ipv4{0x0a000009}, 514, Severity::notice, 19}}));
 }
 
 class Receiver {
@@ -81,7 +82,7 @@ class Receiver {
 TEST(Syslog, SendsWhatIsSevereEnough) {
   const Receiver receiver;
   SyslogSender sender;
-  sender.configure({{{INADDR_LOOPBACK}, receiver.port(), Severity::notice, 16}}, "lb");
+  sender.configure({{Ipv4{INADDR_LOOPBACK}, receiver.port(), Severity::notice, 16}}, "lb");
   sender.send({0, Severity::info, "too quiet"});
   sender.send({0, Severity::notice, "loud enough"});
   EXPECT_TRUE(receiver.next().ends_with("loud enough"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/shell/kernel_mirror.h"
 
-#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -43,7 +42,8 @@ int KernelMirror::fd() const noexcept {
 Status KernelMirror::open() {
   events_.reset(mnl_socket_open2(NETLINK_ROUTE, SOCK_NONBLOCK | SOCK_CLOEXEC));
   requests_.reset(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC));
-  constexpr unsigned kGroups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE;
+  constexpr unsigned kGroups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE |
+                               RTMGRP_IPV6_IFADDR | RTMGRP_IPV6_ROUTE;
   if (!events_ || !requests_ || mnl_socket_bind(events_.get(), kGroups, MNL_SOCKET_AUTOPID) < 0 ||
       mnl_socket_bind(requests_.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
     return failure("opening");
@@ -78,23 +78,28 @@ Status KernelMirror::reread_routes() {
 }
 
 Status KernelMirror::dump(std::uint16_t type) {
+  if (type == RTM_GETLINK) return dump(type, AF_UNSPEC);
+  if (auto done = dump(type, AF_INET); !done) return done;
+  return dump(type, AF_INET6);
+}
+
+Status KernelMirror::dump(std::uint16_t type, unsigned char family) {
   for (int tries = 0; tries < kMostTries; ++tries) {
-    const auto whole = dump_once(type);
+    const auto whole = dump_once(type, family);
     if (!whole) return whole.error();
     if (*whole) return Done{};
   }
   return Error{"netlink: a list changes faster than it can be read"};
 }
 
-Result<bool> KernelMirror::dump_once(std::uint16_t type) {
+Result<bool> KernelMirror::dump_once(std::uint16_t type, unsigned char family) {
   std::array<char, kReceiveBuffer> buffer{};
   drain(mnl_socket_get_fd(requests_.get()));  // of errors that answered solicit() and take the list's room
   nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
   request->nlmsg_type = type;
   request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request->nlmsg_seq = ++sequence_;
-  auto* family = static_cast<rtgenmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(rtgenmsg)));
-  family->rtgen_family = type == RTM_GETLINK ? AF_UNSPEC : AF_INET;
+  static_cast<rtgenmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(rtgenmsg)))->rtgen_family = family;
   if (mnl_socket_sendto(requests_.get(), request, request->nlmsg_len) < 0) return failure("asking");
 
   bool whole = true;
@@ -174,6 +179,9 @@ void KernelMirror::apply(const netlink::Neighbour& neighbour) {
 
 void KernelMirror::apply(const netlink::Route& route) {
   changes_.routes = true;
+  // A route of IPv6 with several ways loses them one by one, each a message of its own.
+  const bool one_way_of_several = route.change == netlink::Change::gone && !route.prefix.is_v4();
+  routes_doubtful_ = routes_doubtful_ || one_way_of_several;
   const auto same = [&](const netlink::Route& other) {
     return other.prefix == route.prefix && other.length == route.length && other.metric == route.metric;
   };
@@ -187,7 +195,7 @@ void KernelMirror::apply(const netlink::Route& route) {
   }
 }
 
-void KernelMirror::solicit(int interface_index, Ipv4 address) {
+void KernelMirror::solicit(int interface_index, const Ip& address) {
   std::array<char, 256> buffer{};
   nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
   request->nlmsg_type = RTM_NEWNEIGH;
@@ -195,11 +203,12 @@ void KernelMirror::solicit(int interface_index, Ipv4 address) {
       NLM_F_REQUEST | NLM_F_CREATE;  // not acknowledged: the answer is the neighbour's event
   request->nlmsg_seq = ++sequence_;
   auto* entry = static_cast<ndmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(ndmsg)));
-  entry->ndm_family = AF_INET;
+  entry->ndm_family = address.is_v4() ? AF_INET : AF_INET6;
   entry->ndm_ifindex = interface_index;
   entry->ndm_flags = NTF_USE;
   entry->ndm_state = NUD_NONE;
-  mnl_attr_put_u32(request, NDA_DST, htonl(address.value));
+  const std::string bytes = address.wire();
+  mnl_attr_put(request, NDA_DST, bytes.size(), bytes.data());
   static_cast<void>(mnl_socket_sendto(requests_.get(), request, request->nlmsg_len));  // tried again if lost
 }
 
@@ -209,8 +218,8 @@ const netlink::Link* KernelMirror::link(const std::string& name) const {
   return found == known_.links.end() ? nullptr : &found->second;
 }
 
-std::set<Ipv4> KernelMirror::addresses() const {
-  std::set<Ipv4> all;
+std::set<Ip> KernelMirror::addresses() const {
+  std::set<Ip> all;
   for (const auto& [index, address] : known_.addresses) all.insert(address);
   return all;
 }

@@ -22,7 +22,7 @@ namespace headgate::shell {
 /// through netlink.
 class KernelMirror {
  public:
-  using NeighbourKey = std::pair<int, Ipv4>;  ///< interface index and address
+  using NeighbourKey = std::pair<int, Ip>;  ///< interface index and address
 
   /// What changed since the caller asked before.
   struct Changes {
@@ -48,11 +48,11 @@ class KernelMirror {
   [[nodiscard]] Changes take_changes() { return std::exchange(changes_, {}); }
 
   /// Asks the kernel to find out a neighbour, or to verify one that it has not heard of for a while.
-  void solicit(int interface_index, Ipv4 address);
+  void solicit(int interface_index, const Ip& address);
 
   [[nodiscard]] const netlink::Link* link(const std::string& name) const;
   [[nodiscard]] const std::vector<netlink::Route>& routes() const noexcept { return known_.routes; }
-  [[nodiscard]] std::set<Ipv4> addresses() const;
+  [[nodiscard]] std::set<Ip> addresses() const;
   /// The lowest address of an interface in a family that is none of `others` and not link-local; none when
   /// there is none.
   [[nodiscard]] Ip address_on(int interface_index, bool v6, const std::set<Ip>& others) const;
@@ -68,9 +68,11 @@ class KernelMirror {
 
   [[nodiscard]] Status resync();
   [[nodiscard]] Status reread_routes();
+  /// Takes a list over, of both families when it has some.
   [[nodiscard]] Status dump(std::uint16_t type);
+  [[nodiscard]] Status dump(std::uint16_t type, unsigned char family);
   /// Takes a list over; false when it changed while it was read, and may have gaps.
-  [[nodiscard]] Result<bool> dump_once(std::uint16_t type);
+  [[nodiscard]] Result<bool> dump_once(std::uint16_t type, unsigned char family);
   void take(const nlmsghdr* message);
   void apply(const netlink::Link& link);
   void apply(const netlink::Address& address);
@@ -88,7 +90,7 @@ class KernelMirror {
 
   struct Tables {
     std::map<int, netlink::Link> links;
-    std::set<std::pair<int, Ipv4>> addresses;
+    std::set<std::pair<int, Ip>> addresses;
     std::map<NeighbourKey, netlink::Neighbour> neighbours;
     std::vector<netlink::Route> routes;
   };

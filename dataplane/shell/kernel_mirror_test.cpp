@@ -32,6 +32,7 @@ class KernelMirrorTest : public testing::Test {
     ip("addr add 10.10.1.5/24 dev port1");
     ip("link set port1 up");
     ip("link set peer1 up");
+    ip("addr add 2001:db8:1::5/64 dev port1 nodad");
     ASSERT_TRUE(mirror_.open().ok());
   }
 
@@ -46,10 +47,10 @@ class KernelMirrorTest : public testing::Test {
   }
   [[nodiscard]] bool has_route(const char* prefix) const {
     return std::any_of(mirror_.routes().begin(), mirror_.routes().end(),
-                       [&](const netlink::Route& route) { return route.prefix == *Ipv4::parse(prefix); });
+                       [&](const netlink::Route& route) { return route.prefix == *Ip::parse(prefix); });
   }
   [[nodiscard]] bool usable(const char* address) const {
-    const auto found = mirror_.neighbours().find({mirror_.link("port1")->index, *Ipv4::parse(address)});
+    const auto found = mirror_.neighbours().find({mirror_.link("port1")->index, *Ip::parse(address)});
     return found != mirror_.neighbours().end() && found->second.usable;
   }
 
@@ -58,8 +59,10 @@ class KernelMirrorTest : public testing::Test {
 
 TEST_F(KernelMirrorTest, StartsWithWhatThereIs) {
   ASSERT_NE(mirror_.link("port1"), nullptr);
-  EXPECT_TRUE(mirror_.addresses().contains(*Ipv4::parse("10.10.1.5")));
+  EXPECT_TRUE(mirror_.addresses().contains(*Ip::parse("10.10.1.5")));
+  EXPECT_TRUE(mirror_.addresses().contains(*Ip::parse("2001:db8:1::5")));
   EXPECT_TRUE(has_route("10.10.1.0"));
+  EXPECT_TRUE(has_route("2001:db8:1::"));
   EXPECT_TRUE(mirror_.take_changes().all_neighbours);
 }
 
@@ -72,19 +75,48 @@ TEST_F(KernelMirrorTest, FollowsRoutesAlsoThoseThatVanishWithTheirLinkWithoutAWo
 
 TEST_F(KernelMirrorTest, FollowsAddressesNeighboursAndLinks) {
   ip("addr add 10.10.1.100/32 dev port1");
-  EXPECT_TRUE(await([&] { return mirror_.addresses().contains(*Ipv4::parse("10.10.1.100")); }));
+  EXPECT_TRUE(await([&] { return mirror_.addresses().contains(*Ip::parse("10.10.1.100")); }));
   ip("neigh add 10.10.1.10 lladdr 02:00:00:00:00:01 dev port1");
   EXPECT_TRUE(await([&] { return usable("10.10.1.10"); }));
   ip("neigh del 10.10.1.10 dev port1");
   EXPECT_TRUE(await([&] { return !usable("10.10.1.10"); }));
   ip("link del port1");
   EXPECT_TRUE(await([&] { return mirror_.link("port1") == nullptr; }));
-  EXPECT_FALSE(mirror_.addresses().contains(*Ipv4::parse("10.10.1.5")));
+  EXPECT_FALSE(mirror_.addresses().contains(*Ip::parse("10.10.1.5")));
+}
+
+TEST_F(KernelMirrorTest, FollowsIpv6) {
+  ip("addr add 2001:db8:1::100/128 dev port1 nodad");
+  EXPECT_TRUE(await([&] { return mirror_.addresses().contains(*Ip::parse("2001:db8:1::100")); }));
+  ip("route add 2001:db8:9::/48 via fe80::1 dev port1");
+  EXPECT_TRUE(await([&] { return has_route("2001:db8:9::"); }));
+  ip("neigh add fe80::1 lladdr 02:00:00:00:00:01 dev port1");
+  EXPECT_TRUE(await([&] { return usable("fe80::1"); }));
+  ip("route del 2001:db8:9::/48");
+  EXPECT_TRUE(await([&] { return !has_route("2001:db8:9::"); }));
+}
+
+TEST_F(KernelMirrorTest, ARouteOfIpv6WithSeveralWaysLosesOneAndStays) {
+  ip("route add 2001:db8:9::/48 nexthop via 2001:db8:1::1 dev port1 nexthop via 2001:db8:1::2 dev port1");
+  EXPECT_TRUE(await([&] { return has_route("2001:db8:9::"); }));
+  ip("route del 2001:db8:9::/48 via 2001:db8:1::1 dev port1");
+  const auto left = [&](const netlink::Route& route) {
+    return route.prefix == *Ip::parse("2001:db8:9::") && route.gateway == *Ip::parse("2001:db8:1::2");
+  };
+  EXPECT_TRUE(await([&] { return std::any_of(mirror_.routes().begin(), mirror_.routes().end(), left); }));
+}
+
+TEST_F(KernelMirrorTest, SolicitMakesTheKernelLookForANeighbourOfIpv6) {
+  const int index = mirror_.link("port1")->index;
+  const KernelMirror::NeighbourKey key{index, *Ip::parse("2001:db8:1::77")};
+  mirror_.solicit(index, key.second);
+  EXPECT_TRUE(await([&] { return mirror_.neighbours().contains(key); }));
+  EXPECT_FALSE(usable("2001:db8:1::77"));
 }
 
 TEST_F(KernelMirrorTest, SolicitMakesTheKernelLookForANeighbour) {
   const int index = mirror_.link("port1")->index;
-  const KernelMirror::NeighbourKey key{index, *Ipv4::parse("10.10.1.77")};
+  const KernelMirror::NeighbourKey key{index, *Ip::parse("10.10.1.77")};
   mirror_.solicit(index, key.second);
   EXPECT_TRUE(await([&] { return mirror_.neighbours().contains(key); }));
   EXPECT_FALSE(usable("10.10.1.77"));

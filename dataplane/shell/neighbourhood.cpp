@@ -32,7 +32,7 @@ std::vector<core::Route> Neighbourhood::routes() const {
   for (const netlink::Route& route : mirror_.routes()) {
     const auto port = port_of(route.index);
     if (!port) continue;
-    routes.push_back({.prefix = route.prefix.none() ? core::kAnyIpv4 : Ip(route.prefix),
+    routes.push_back({.prefix = route.prefix,
                       .length = route.length,
                       .port = *port,
                       .gateway = route.gateway,
@@ -64,7 +64,7 @@ void Neighbourhood::sync_all() {
     if (!known || !known->resolved) continue;
     const auto interface = interface_by_port_.find(known->port);
     if (interface == interface_by_port_.end() ||
-        !mirror_.neighbours().contains({interface->second, known->address.v4()})) {
+        !mirror_.neighbours().contains({interface->second, known->address})) {
       hops_.forget(known->port, known->address);
     }
   }
@@ -93,7 +93,7 @@ void Neighbourhood::solicit(core::HopIndex index, const core::Hops::Neighbour& n
   const auto [asked, first] = asked_ns_.try_emplace(index, now_ns);
   if (!first && now_ns - asked->second < kAskAgainNs) return;
   asked->second = now_ns;
-  mirror_.solicit(interface->second, neighbour.address.v4());
+  mirror_.solicit(interface->second, neighbour.address);
 }
 
 void Neighbourhood::want(std::span<const core::HopIndex> hops, std::uint64_t now_ns) {
@@ -119,7 +119,7 @@ std::size_t Neighbourhood::renew(Tick now, std::uint64_t now_ns) {
     if (unused > kInUseTicks) continue;
     const auto interface = interface_by_port_.find(neighbour->port);
     if (interface == interface_by_port_.end()) continue;
-    const auto known = mirror_.neighbours().find({interface->second, neighbour->address.v4()});
+    const auto known = mirror_.neighbours().find({interface->second, neighbour->address});
     if (known == mirror_.neighbours().end() || known->second.stale) solicit(index, *neighbour, now_ns);
   }
   return forgotten;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/shell/netlink.h"
 
-#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/neighbour.h>
@@ -14,6 +13,21 @@ namespace headgate::shell::netlink {
 namespace {
 
 constexpr std::size_t kMostAttributes = 64;
+
+Ip address_in(const nlattr* attribute) noexcept {
+  return ip_of(
+      {static_cast<const char*>(mnl_attr_get_payload(attribute)), mnl_attr_get_payload_len(attribute)});
+}
+
+bool is_ip(unsigned char family) noexcept {
+  return family == AF_INET || family == AF_INET6;
+}
+bool is_multicast6(const Ip& address) noexcept {
+  return address.octets[0] == 0xff;
+}
+bool is_link_local6(const Ip& address) noexcept {
+  return address.octets[0] == 0xfe && (address.octets[1] & 0xc0) == 0x80;
+}
 
 /// The attributes of a message by type; the last of each.
 class Attributes {
@@ -39,9 +53,10 @@ class Attributes {
     std::memcpy(&out, mnl_attr_get_payload(attribute), sizeof out);
     return true;
   }
-  [[nodiscard]] Ipv4 address(unsigned type) const noexcept {
-    std::uint32_t wire = 0;
-    return read(type, wire) ? Ipv4{ntohl(wire)} : Ipv4{};
+  /// None when it is missing, or no address.
+  [[nodiscard]] Ip address(unsigned type) const noexcept {
+    const nlattr* attribute = by_type_[type];
+    return attribute == nullptr ? Ip{} : address_in(attribute);
   }
   [[nodiscard]] std::uint32_t number(unsigned type) const noexcept {
     std::uint32_t value = 0;
@@ -77,10 +92,10 @@ Event link(const nlmsghdr* message, Change change) {
 
 Event address(const nlmsghdr* message, Change change) {
   const auto* header = fixed<ifaddrmsg>(message);
-  if (header == nullptr || header->ifa_family != AF_INET) return Ignored{};
+  if (header == nullptr || !is_ip(header->ifa_family)) return Ignored{};
   const Attributes attributes(message, sizeof *header);
   // IFA_LOCAL is ours; on a point-to-point link IFA_ADDRESS is the other end's.
-  const Ipv4 local =
+  const Ip local =
       attributes.has(IFA_LOCAL) ? attributes.address(IFA_LOCAL) : attributes.address(IFA_ADDRESS);
   if (local.none()) return Ignored{};
   return Address{change, static_cast<int>(header->ifa_index), local};
@@ -89,10 +104,10 @@ Event address(const nlmsghdr* message, Change change) {
 Event neighbour(const nlmsghdr* message, Change change) {
   constexpr unsigned kUsable = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP;
   const auto* header = fixed<ndmsg>(message);
-  if (header == nullptr || header->ndm_family != AF_INET) return Ignored{};
+  if (header == nullptr || !is_ip(header->ndm_family)) return Ignored{};
   const Attributes attributes(message, sizeof *header);
   Neighbour neighbour{.change = change, .index = header->ndm_ifindex, .address = attributes.address(NDA_DST)};
-  if (neighbour.address.none()) return Ignored{};
+  if (neighbour.address.none() || is_multicast6(neighbour.address)) return Ignored{};
   const bool has_mac = attributes.read(NDA_LLADDR, neighbour.mac.octets);
   neighbour.usable = change == Change::present && has_mac && (header->ndm_state & kUsable) != 0;
   neighbour.stale = neighbour.usable && (header->ndm_state & NUD_STALE) != 0;
@@ -108,9 +123,7 @@ void read_first_way(const nlattr* multipath, Route& route) {
   const auto* attribute = reinterpret_cast<const nlattr*>(way + 1);
   int left = way->rtnh_len - static_cast<int>(sizeof *way);
   while (mnl_attr_ok(attribute, left)) {
-    if (mnl_attr_get_type(attribute) == RTA_GATEWAY && mnl_attr_get_payload_len(attribute) == 4) {
-      route.gateway = {ntohl(mnl_attr_get_u32(attribute))};
-    }
+    if (mnl_attr_get_type(attribute) == RTA_GATEWAY) route.gateway = address_in(attribute);
     left -= MNL_ALIGN(attribute->nla_len);
     attribute = mnl_attr_next(attribute);
   }
@@ -118,8 +131,9 @@ void read_first_way(const nlattr* multipath, Route& route) {
 
 Event route(const nlmsghdr* message, Change change) {
   const auto* header = fixed<rtmsg>(message);
-  if (header == nullptr || header->rtm_family != AF_INET || header->rtm_type != RTN_UNICAST) return Ignored{};
-  if ((header->rtm_flags & RTM_F_CLONED) != 0 || header->rtm_dst_len > 32) return Ignored{};
+  if (header == nullptr || !is_ip(header->rtm_family) || header->rtm_type != RTN_UNICAST) return Ignored{};
+  const bool ipv4 = header->rtm_family == AF_INET;
+  if ((header->rtm_flags & RTM_F_CLONED) != 0 || header->rtm_dst_len > (ipv4 ? 32 : 128)) return Ignored{};
   const Attributes attributes(message, sizeof *header);
   const std::uint32_t table = attributes.has(RTA_TABLE) ? attributes.number(RTA_TABLE) : header->rtm_table;
   if (table != RT_TABLE_MAIN) return Ignored{};
@@ -130,7 +144,8 @@ Event route(const nlmsghdr* message, Change change) {
               .gateway = attributes.address(RTA_GATEWAY),
               .metric = attributes.number(RTA_PRIORITY)};
   if (attributes.has(RTA_MULTIPATH)) read_first_way(attributes.raw(RTA_MULTIPATH), route);
-  if (route.index == 0) return Ignored{};
+  if (ipv4 && route.prefix.none()) route.prefix = prefix_of(Ipv4{1}, 0);
+  if (route.index == 0 || is_multicast6(route.prefix) || is_link_local6(route.prefix)) return Ignored{};
   return route;
 }
 

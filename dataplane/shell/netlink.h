@@ -9,7 +9,7 @@
 
 struct nlmsghdr;
 
-// The kernel's messages about links, addresses, neighbours and IPv4 routes, as values. Pure.
+// The kernel's messages about links, addresses, neighbours and routes of both families, as values. Pure.
 namespace headgate::shell::netlink {
 
 /// Whether a message says that something is (new or changed), or that it is no more.
@@ -26,12 +26,12 @@ struct Link {
 struct Address {
   Change change = Change::present;
   int index = 0;
-  Ipv4 address;
+  Ip address;
 };
 struct Neighbour {
   Change change = Change::present;
   int index = 0;
-  Ipv4 address;
+  Ip address;
   Mac mac;
   bool usable = false;  ///< packets may be sent to `mac`
   bool stale = false;   ///< usable, but the kernel has not heard of it for a while
@@ -39,13 +39,15 @@ struct Neighbour {
 struct Route {
   Change change = Change::present;
   int index = 0;  ///< of the interface that it leads out of
-  Ipv4 prefix;
+  Ip prefix;  ///< of the route's family, also that of a default route: of IPv4 it is prefix_of() with length
+              ///< 0
   unsigned length = 0;
-  Ipv4 gateway;  ///< none: on the link
+  Ip gateway;  ///< none: on the link; of IPv6 it may be link-local
   std::uint32_t metric = 0;
 };
 
-/// Anything else, or of another family, table or kind than the mirror follows.
+/// Anything else, or of another family, table or kind than the mirror follows; of IPv6 also what is about
+/// multicast, and routes to link-local addresses, which no packet that is forwarded has.
 struct Ignored {};
 
 using Event = std::variant<Ignored, Link, Address, Neighbour, Route>;

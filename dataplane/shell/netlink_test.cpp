@@ -30,7 +30,9 @@ class Message {
     return *this;
   }
   Message& address(std::uint16_t type, const char* text) {
-    return number(type, htonl(Ipv4::parse(text)->value));
+    const std::string bytes = Ip::parse(text)->wire();
+    mnl_attr_put(raw(), type, bytes.size(), bytes.data());
+    return *this;
   }
   Message& text(std::uint16_t type, const char* value) {
     mnl_attr_put_strz(raw(), type, value);
@@ -120,12 +122,61 @@ TEST(NetlinkTest, TakesTheFirstWayOfARouteWithSeveral) {
   EXPECT_EQ(read.gateway.text(), "10.10.1.2");
 }
 
+Message route6(const char* prefix, std::uint8_t length) {
+  Message message(RTM_NEWROUTE, rtmsg{.rtm_family = AF_INET6,
+                                      .rtm_dst_len = length,
+                                      .rtm_table = RT_TABLE_MAIN,
+                                      .rtm_type = RTN_UNICAST});
+  if (prefix != nullptr) message.address(RTA_DST, prefix);
+  message.number(RTA_OIF, 4);
+  return message;
+}
+
+TEST(NetlinkTest, ReadsARouteOfIpv6WithALinkLocalGateway) {
+  Message message = route6("2001:db8:9::", 48);
+  message.address(RTA_GATEWAY, "fe80::1").number(RTA_PRIORITY, 1024);
+  const auto read = std::get<Route>(message.event());
+  EXPECT_EQ(read.prefix.text(), "2001:db8:9::");
+  EXPECT_EQ(read.length, 48U);
+  EXPECT_EQ(read.gateway.text(), "fe80::1");
+  EXPECT_EQ(read.metric, 1024U);
+}
+
+TEST(NetlinkTest, ADefaultRouteHasItsFamily) {
+  Message ipv4(RTM_NEWROUTE,
+               rtmsg{.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST});
+  ipv4.number(RTA_OIF, 4).address(RTA_GATEWAY, "10.10.1.1");
+  EXPECT_TRUE(std::get<Route>(ipv4.event()).prefix.is_v4());
+  EXPECT_FALSE(std::get<Route>(route6(nullptr, 0).event()).prefix.is_v4());
+}
+
+TEST(NetlinkTest, ReadsAnAddressOfIpv6) {
+  Message message(RTM_NEWADDR, ifaddrmsg{.ifa_family = AF_INET6, .ifa_index = 3});
+  message.address(IFA_ADDRESS, "2001:db8:1::5");
+  EXPECT_EQ(std::get<Address>(message.event()).address.text(), "2001:db8:1::5");
+}
+
+TEST(NetlinkTest, ReadsANeighbourOfIpv6ButNoMulticast) {
+  const auto neighbour6 = [](const char* address) {
+    Message message(RTM_NEWNEIGH, ndmsg{.ndm_family = AF_INET6, .ndm_ifindex = 3, .ndm_state = NUD_NOARP});
+    message.address(NDA_DST, address).mac(NDA_LLADDR);
+    return message.event();
+  };
+  EXPECT_EQ(std::get<Neighbour>(neighbour6("fe80::1")).address.text(), "fe80::1");
+  EXPECT_TRUE(std::holds_alternative<Ignored>(neighbour6("ff02::2")));
+}
+
+TEST(NetlinkTest, NoPacketTakesARouteToLinkLocalOrMulticastAddresses) {
+  EXPECT_TRUE(std::holds_alternative<Ignored>(route6("fe80::", 64).event()));
+  EXPECT_TRUE(std::holds_alternative<Ignored>(route6("ff00::", 8).event()));
+}
+
 TEST(NetlinkTest, IgnoresOtherTablesKindsAndFamilies) {
   EXPECT_TRUE(std::holds_alternative<Ignored>(route().number(RTA_OIF, 4).number(RTA_TABLE, 100).event()));
   EXPECT_TRUE(std::holds_alternative<Ignored>(route(RTN_LOCAL).number(RTA_OIF, 4).event()));
   EXPECT_TRUE(std::holds_alternative<Ignored>(route().event())) << "no way out";
   EXPECT_TRUE(
-      std::holds_alternative<Ignored>(Message(RTM_NEWADDR, ifaddrmsg{.ifa_family = AF_INET6}).event()));
+      std::holds_alternative<Ignored>(Message(RTM_NEWADDR, ifaddrmsg{.ifa_family = AF_DECnet}).event()));
   EXPECT_TRUE(std::holds_alternative<Ignored>(Message(RTM_NEWRULE, rtmsg{.rtm_family = AF_INET}).event()));
 }
 

@@ -5,7 +5,7 @@
  * kernel.
  *
  * The driver attaches the program before its maps can be filled. Until the shell has done so and set `ready`,
- * all TCP and UDP of IPv4 is dropped: the kernel owns the VIPs and would answer with resets, a lost packet is
+ * all TCP and UDP is dropped: the kernel owns the VIPs and would answer with resets, a lost packet is
  * merely sent again. For the same reason switched traffic is dropped, never passed, when no socket is there
  * to take it.
  */
@@ -34,7 +34,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, STEERING_MAX_VIPS);
   __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, __be32);
+  __type(key, struct steering_address);
   __type(value, __u8);
 } vips SEC(".maps");
 
@@ -50,22 +50,18 @@ struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, STEERING_MAX_LOCALS);
   __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, __be32);
+  __type(key, struct steering_address);
   __type(value, __u8);
 } locals SEC(".maps");
 
-static __always_inline int is_service(__be32 address, __be16 port, __u8 protocol) {
-  struct steering_service key = {.address = address, .port = port, .protocol = protocol};
+static __always_inline int is_service(const struct steering_address* address, __be16 port, __u8 protocol) {
+  struct steering_service key = {.address = *address, .port = port, .protocol = protocol};
   return bpf_map_lookup_elem(&services, &key) != 0;
 }
 
-static __always_inline int has_address(void* map, __be32 address) {
-  return bpf_map_lookup_elem(map, &address) != 0;
-}
-
-#define STEER_IS_VIP(tables, address) has_address(&vips, address)
+#define STEER_IS_VIP(tables, address) (bpf_map_lookup_elem(&vips, address) != 0)
 #define STEER_IS_SERVICE(tables, address, port, protocol) is_service(address, port, protocol)
-#define STEER_IS_LOCAL(tables, address) has_address(&locals, address)
+#define STEER_IS_LOCAL(tables, address) (bpf_map_lookup_elem(&locals, address) != 0)
 #include "steering_decision.h"
 
 static __always_inline int is_ready(void) {
@@ -75,10 +71,8 @@ static __always_inline int is_ready(void) {
 }
 
 static __always_inline int is_transport(const void* frame, const void* end) {
-  const struct ethhdr* ether = frame;
-  const struct iphdr* ip = (const void*)(ether + 1);
-  if ((const void*)(ip + 1) > end || ether->h_proto != STEER_BE16(ETH_P_IP)) return 0;
-  return steer_transport(ip->protocol);
+  struct steer_packet packet;
+  return steer_read(frame, end, &packet) && steer_transport(packet.protocol);
 }
 
 SEC("xdp")

@@ -9,9 +9,14 @@
  */
 #define STEERING_PROGRAM "headgate_steer"
 
+/* An address of either family; one of IPv4 is IPv4-mapped (RFC 4291, 2.5.5.2). */
+struct steering_address {
+  __be32 words[4];
+};
+
 /* A real service; port 0 stands for any port of that real server, for fragments after the first. */
 struct steering_service {
-  __be32 address;
+  struct steering_address address;
   __be16 port;
   __u8 protocol;
   __u8 zero;

@@ -21,12 +21,14 @@ Error failure(std::string_view what) {
   return {fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-std::uint32_t on_wire(Ipv4 address) noexcept {
-  return htonl(address.value);
+steering_address on_wire(const Ip& address) noexcept {
+  steering_address wire{};
+  std::memcpy(wire.words, address.octets.data(), sizeof wire.words);
+  return wire;
 }
 
 steering_service on_wire(const ServiceKey& key) noexcept {
-  return {htonl(key.address.value), htons(key.port), key.protocol, 0};
+  return {on_wire(key.address), htons(key.port), key.protocol, 0};
 }
 
 template <class Key>

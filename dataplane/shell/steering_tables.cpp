@@ -6,15 +6,22 @@
 namespace headgate::shell {
 namespace {
 
-bool vip_on_wire(const void* tables, std::uint32_t address) noexcept {
-  return static_cast<const Steering*>(tables)->is_vip({ntohl(address)});
+Ip ip_on_wire(const steering_address* address) noexcept {
+  Ip ip;
+  static_assert(sizeof address->words == sizeof ip.octets);
+  std::memcpy(ip.octets.data(), address->words, sizeof ip.octets);
+  return ip;
 }
-bool service_on_wire(const void* tables, std::uint32_t address, std::uint16_t port,
+
+bool vip_on_wire(const void* tables, const steering_address* address) noexcept {
+  return static_cast<const Steering*>(tables)->is_vip(ip_on_wire(address));
+}
+bool service_on_wire(const void* tables, const steering_address* address, std::uint16_t port,
                      std::uint8_t protocol) noexcept {
-  return static_cast<const Steering*>(tables)->is_service({{ntohl(address)}, ntohs(port), protocol});
+  return static_cast<const Steering*>(tables)->is_service({ip_on_wire(address), ntohs(port), protocol});
 }
-bool local_on_wire(const void* tables, std::uint32_t address) noexcept {
-  return static_cast<const Steering*>(tables)->is_local({ntohl(address)});
+bool local_on_wire(const void* tables, const steering_address* address) noexcept {
+  return static_cast<const Steering*>(tables)->is_local(ip_on_wire(address));
 }
 
 }  // namespace
@@ -29,16 +36,16 @@ bool local_on_wire(const void* tables, std::uint32_t address) noexcept {
 namespace headgate::shell {
 
 SteeringTables steering_tables(const forwarding::Generation& generation,
-                               const std::set<Ipv4>& kernel_addresses) {
+                               const std::set<Ip>& kernel_addresses) {
   SteeringTables tables;
   tables.locals = kernel_addresses;
   for (const auto& service : generation.service()) {
     const auto protocol = static_cast<std::uint8_t>(service.protocol());
-    const Ipv4 vip = ip_of(service.vip()).v4();
+    const Ip vip = ip_of(service.vip());
     tables.vips.insert(vip);
     tables.locals.erase(vip);
     for (const auto& member : service.member()) {
-      const Ipv4 rip = ip_of(member.rip()).v4();
+      const Ip rip = ip_of(member.rip());
       tables.services.insert({rip, static_cast<L4Port>(member.rport()), protocol});
       tables.services.insert({rip, 0, protocol});
     }
@@ -47,9 +54,9 @@ SteeringTables steering_tables(const forwarding::Generation& generation,
 }
 
 Steering::Steering(const SteeringTables& tables) {
-  for (const Ipv4 address : tables.vips) vips_.insert(address.value);
-  for (const ServiceKey& key : tables.services) services_.insert(key.packed());
-  for (const Ipv4 address : tables.locals) locals_.insert(address.value);
+  vips_.insert(tables.vips.begin(), tables.vips.end());
+  services_.insert(tables.services.begin(), tables.services.end());
+  locals_.insert(tables.locals.begin(), tables.locals.end());
 }
 
 bool Steering::takes(std::span<const std::uint8_t> frame) const noexcept {

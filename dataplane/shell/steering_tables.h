@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <set>
 #include <span>
 #include <unordered_set>
@@ -14,28 +16,41 @@ namespace headgate::shell {
 
 /// A real service as the steering decision knows it; port 0 stands for any.
 struct ServiceKey {
-  Ipv4 address;
+  Ip address;
   L4Port port = 0;
   std::uint8_t protocol = 0;
   auto operator<=>(const ServiceKey&) const = default;
+};
 
-  /// As one number, for hashing.
-  [[nodiscard]] std::uint64_t packed() const noexcept {
-    return std::uint64_t{address.value} << 32 | std::uint64_t{port} << 16 | protocol;
+/// For the sets of Steering; spread well enough over addresses that an administrator chose.
+struct SteeringHash {
+  [[nodiscard]] std::size_t operator()(const Ip& address) const noexcept {
+    std::array<std::uint64_t, 2> halves{};
+    std::memcpy(halves.data(), address.octets.data(), sizeof halves);
+    return mixed(halves[0] ^ mixed(halves[1]));
+  }
+  [[nodiscard]] std::size_t operator()(const ServiceKey& key) const noexcept {
+    return mixed((*this)(key.address) ^ (std::uint64_t{key.port} << 8 | key.protocol));
+  }
+
+ private:
+  static std::uint64_t mixed(std::uint64_t value) noexcept {
+    value *= 0x9e3779b97f4a7c15u;
+    return value ^ value >> 32;
   }
 };
 
 /// What the steering decision looks at. `locals` holds no VIP: what is for a VIP is never the kernel's.
 struct SteeringTables {
-  std::set<Ipv4> vips;
+  std::set<Ip> vips;
   std::set<ServiceKey> services;
-  std::set<Ipv4> locals;
+  std::set<Ip> locals;
   bool operator==(const SteeringTables&) const = default;
 };
 
 /// The tables of a configuration on a box with these addresses (VIPs among them or not).
 [[nodiscard]] SteeringTables steering_tables(const forwarding::Generation& generation,
-                                             const std::set<Ipv4>& kernel_addresses);
+                                             const std::set<Ip>& kernel_addresses);
 
 /// Steering for ports that no XDP program serves: the same decision, in the worker. Immutable.
 class Steering {
@@ -45,16 +60,14 @@ class Steering {
   /// Whether a frame is the switch's; else it is the kernel's.
   [[nodiscard]] bool takes(std::span<const std::uint8_t> frame) const noexcept;
 
-  [[nodiscard]] bool is_vip(Ipv4 address) const noexcept { return vips_.contains(address.value); }
-  [[nodiscard]] bool is_service(const ServiceKey& key) const noexcept {
-    return services_.contains(key.packed());
-  }
-  [[nodiscard]] bool is_local(Ipv4 address) const noexcept { return locals_.contains(address.value); }
+  [[nodiscard]] bool is_vip(const Ip& address) const noexcept { return vips_.contains(address); }
+  [[nodiscard]] bool is_service(const ServiceKey& key) const noexcept { return services_.contains(key); }
+  [[nodiscard]] bool is_local(const Ip& address) const noexcept { return locals_.contains(address); }
 
  private:
-  std::unordered_set<std::uint32_t> vips_;
-  std::unordered_set<std::uint64_t> services_;
-  std::unordered_set<std::uint32_t> locals_;
+  std::unordered_set<Ip, SteeringHash> vips_;
+  std::unordered_set<ServiceKey, SteeringHash> services_;
+  std::unordered_set<Ip, SteeringHash> locals_;
 };
 
 }  // namespace headgate::shell

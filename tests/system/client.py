@@ -30,8 +30,12 @@ def outcome(error):
     return kinds.get(type(error), type(error).__name__)
 
 
+def family_of(host):
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def connect(host, port, timeout=TIMEOUT, receive_buffer=None):
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock = socket.socket(family_of(host), socket.SOCK_STREAM)
     if receive_buffer:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     sock.settimeout(timeout)
@@ -225,6 +229,55 @@ def half_close(host, port):
             say(bytes=size, sha256="", ended=outcome(error))
 
 
+def udp_socket(host, port, timeout):
+    """A connected socket: only what comes from the VIP is heard, whoever sent it."""
+    sock = socket.socket(family_of(host), socket.SOCK_DGRAM)
+    sock.settimeout(timeout)
+    sock.connect((host, int(port)))
+    return sock
+
+
+def udp_once(sock, word):
+    """Who echoed a word."""
+    sock.send(word)
+    while True:
+        server, _, echoed = sock.recv(65536).partition(b" ")
+        if echoed == word:
+            return server.decode()  # else an answer that came too late for the word before
+
+
+def udp(host, port, count):
+    """Requests one after another, each from a port of its own."""
+    def once():
+        with udp_socket(host, port, TIMEOUT) as sock:
+            return udp_once(sock, b"x" * 512)
+    repeat(once, int(count), 1)
+
+
+def udp_hold(host, port, timeout):
+    """One session; each line "ask" sends a request, and tells who answered."""
+    with udp_socket(host, port, float(timeout)) as sock:
+        number = 0
+        while True:
+            number += 1
+            try:
+                say(answer=udp_once(sock, b"%d" % number))
+            except OSError as error:
+                say(answer=outcome(error))
+            if not told("ask"):
+                return
+
+
+def serve_udp(name, port):
+    """Echoes each datagram behind its own name, on both families."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind(("::", int(port)))
+        while True:
+            word, client = sock.recvfrom(65536)
+            sock.sendto(name.encode() + b" " + word, client)
+
+
 def serve_half_close(port, file, pause):
     """A server for half_close: reads to the client's end of file, waits, then sends the file in two halves."""
     listener = socket.create_server(("", int(port)), reuse_port=True)
@@ -246,6 +299,6 @@ def serve_half_close(port, file, pause):
 
 
 if __name__ == "__main__":
-    VERBS = {"http": http, "ftp": ftp, "dial": dial, "load": load, "hold": hold, "download": download,
+    VERBS = {"http": http, "ftp": ftp, "dial": dial, "load": load, "hold": hold, "download": download, "udp": udp, "udp-hold": udp_hold, "serve-udp": serve_udp,
              "half-close": half_close, "serve-half-close": serve_half_close}
     VERBS[sys.argv[1]](*sys.argv[2:])

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import network
+import servers
 from host import LabError, inside
 
 PROGRAM = Path(__file__).with_name("client.py")
@@ -77,6 +78,10 @@ def http(count, threads=4, vip=network.VIP):
 
 def ftp(count, threads=1, vip=network.VIP):
     return once("ftp", vip, count, threads)
+
+
+def udp(count, vip=network.VIP, port=servers.UDP_PORT):
+    return once("udp", vip, port, count)
 
 
 def dial(port, count, timeout=2.0, vip=network.VIP):

@@ -20,7 +20,8 @@ from host import LabError, Lock
 from switch import FILE_PREFIX, HUGEPAGES, RUN, Switch
 
 HINT = """
-The lab is up: client 10.10.1.10, VIP {vip} (http 80, ftp 21), servers 10.10.2.11 to .13.
+The lab is up: client 10.10.1.10, VIPs {vip} and {vip6} (http 80, UDP echo 5300; ftp 21 on the first),
+servers 10.10.2.11 to .13 and 2001:db8:2::11 to ::13.
   the CLI:         {cli} --run-dir {run}
   as the client:   nsenter --net=/run/netns/hg-client curl http://{vip}/
   a failure:       ./run lab fail 1       and its end: ./run lab heal 1
@@ -116,7 +117,7 @@ def up(build):
         except BaseException:
             remove()
             raise
-    print(HINT.format(vip=network.VIP, cli=switch.cli_program, run=RUN, root=host.ROOT))
+    print(HINT.format(vip=network.VIP, vip6=network.VIP6, cli=switch.cli_program, run=RUN, root=host.ROOT))
     print("lab up: done")
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real servers: nginx on 8080 and vsftpd on 21 in each server namespace, every one telling who it is."""
+"""The real servers: nginx on 8080, vsftpd on 21 and a UDP echo on 5300 in each server namespace, every one telling who it is."""
 
 import random
 import signal
+import sys
 from pathlib import Path
 
 import network
@@ -10,6 +11,7 @@ import processes
 from host import ROOT, inside, sh, wait_until
 
 DOWNLOAD_BYTES = 24 << 20
+UDP_PORT = 5300
 
 NGINX = """
 user root; worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log warn;
@@ -20,7 +22,7 @@ http {{
   client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
   uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
   server {{
-    listen 8080 reuseport backlog=4096; root {folder}/www;
+    listen 8080 reuseport backlog=4096; listen [::]:8080 ipv6only=on reuseport backlog=4096; root {folder}/www;
     location = /health {{ access_log off; return 200 "healthy\\n"; }}
     location = /small {{ access_log off; return 200 "server-{number}\\n"; }}
     location = /download {{ alias {shared}/download; }}
@@ -65,8 +67,8 @@ def write_download():
     (ROOT / "download").write_bytes(random.Random(1).randbytes(DOWNLOAD_BYTES))
 
 
-def listens(namespace, port):
-    return f":{port} " in sh(*inside(namespace, "ss", "-Hltn")).stdout
+def listens(namespace, port, kind="t"):
+    return f":{port} " in sh(*inside(namespace, "ss", f"-Hln{kind}")).stdout
 
 
 def start_http(number):
@@ -79,6 +81,13 @@ def start_http(number):
 def start_ftp(number):
     processes.start(f"ftp{number}", ["vsftpd", folder(number) / "vsftpd.conf"], network.SERVERS[number])
     wait_until(lambda: listens(network.SERVERS[number], 21), f"vsftpd of server {number}", 10, 0.05)
+
+
+def start_udp(number):
+    program = Path(__file__).with_name("client.py")
+    processes.start(f"udp{number}", [sys.executable, program, "serve-udp", f"server-{number}", UDP_PORT],
+                    network.SERVERS[number])
+    wait_until(lambda: listens(network.SERVERS[number], UDP_PORT, "u"), f"the UDP echo of server {number}", 10, 0.05)
 
 
 def quit_http(number):
@@ -107,3 +116,4 @@ def start_all():
         prepare(number)
         start_http(number)
         start_ftp(number)
+        start_udp(number)

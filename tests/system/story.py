@@ -45,6 +45,7 @@ def restore(switch):
             servers.start_http(number)
         if not processes.pid_of(f"ftp{number}"):
             servers.start_ftp(number)
+        network.set_link(number, "up")
         switch.cli(f"/oper/slb/ena {number}", check=False)
     switch.wait_all_up()
 

@@ -24,18 +24,33 @@ CONFIG = """\
 /c/l2/vlan 2/add 2
 /c/l3/if 1/addr 10.10.1.5/mask 255.255.255.0/vlan 1/ena
 /c/l3/if 2/addr 10.10.2.5/mask 255.255.255.0/vlan 2/ena
+/c/l3/if 3/addr 2001:db8:1::5/mask 64/vlan 1/ena
+/c/l3/if 4/addr 2001:db8:2::5/mask 64/vlan 2/ena
 /c/slb/port 1/client ena
 /c/slb/port 2/server ena
 /c/slb/real 1/rip 10.10.2.11/inter 1/retry 2/restr 2/ena
 /c/slb/real 2/rip 10.10.2.12/inter 1/retry 2/restr 2/ena
 /c/slb/real 3/rip 10.10.2.13/inter 1/retry 2/restr 2/ena
+/c/slb/real 11/rip 2001:db8:2::11/inter 1/retry 2/restr 2/ena
+/c/slb/real 12/rip 2001:db8:2::12/inter 1/retry 2/restr 2/ena
+/c/slb/real 13/rip 2001:db8:2::13/inter 1/retry 2/restr 2/ena
 /c/slb/group 1/metric leastconns/health http/content "/health"/add 1/add 2/add 3
 /c/slb/group 2/metric roundrobin/health tcp/add 1/add 2/add 3
+/c/slb/group 3/metric roundrobin/health icmp/add 1/add 2/add 3
+/c/slb/group 11/metric leastconns/health http/content "/health"/add 11/add 12/add 13
+/c/slb/group 13/metric roundrobin/health icmp/add 11/add 12/add 13
 /c/slb/virt 1/vip 10.10.1.100/ena
 /c/slb/virt 1/service http/group 1/rport 8080
 /c/slb/virt 1/service ftp/group 2
+/c/slb/virt 1/service 5300/protocol udp/group 3
+/c/slb/virt 6/vip 2001:db8:1::100/ena
+/c/slb/virt 6/service http/group 11/rport 8080
+/c/slb/virt 6/service 5300/protocol udp/group 13
 /cfg/slb/on
 """
+
+
+SERVICES = [(1, "http"), (1, "ftp"), (1, "5300"), (6, "http"), (6, "5300")]  # virtual server and service
 
 
 class Switch:
@@ -135,16 +150,18 @@ class Switch:
     def server_state(self, real):
         """State of a real server on /info/slb/dump: "up", "FAILED", "DISABLED", ..."""
         section = sections(self.show("/info/slb/dump")).get("Real server state", "")
-        match = re.search(rf"^ *{real}: [\d.]+,.*, ([^,\n]+)$", section, re.MULTILINE)
+        match = re.search(rf"^ *{real}: [\da-f.:]+,.*, ([^,\n]+)$", section, re.MULTILINE)
         return match.group(1).strip() if match else "absent"
 
-    def service_states(self, service):
-        """{real: state} of one service ("http") of virtual server 1 on /info/slb/dump."""
-        states, current = {}, ""
+    def service_states(self, service, virt=1):
+        """{real: state} of one service ("http") of a virtual server on /info/slb/dump."""
+        states, current = {}, (0, "")
         for line in sections(self.show("/info/slb/dump")).get("Virtual server state", "").splitlines():
-            if head := re.match(r"^\s+(\S+): rport ", line):
-                current = head.group(1)
-            elif current == service and (row := re.match(r"^\s+(\d+): [\d.]+,.*, ([^,]+)$", line)):
+            if server := re.match(r"^ *(\d+): IP[46] ", line):
+                current = (int(server.group(1)), "")
+            elif head := re.match(r"^\s+(\S+): rport ", line):
+                current = (current[0], head.group(1))
+            elif current == (virt, service) and (row := re.match(r"^\s+(\d+): [\da-f.:]+,.*, ([^,]+)$", line)):
                 states[int(row.group(1))] = row.group(2).strip()
         return states
 
@@ -164,15 +181,15 @@ class Switch:
         """The running configuration, as /cfg/dump prints it, without the line that tells the time."""
         return "\n".join(line for line in self.show("/cfg/dump").splitlines() if "taken" not in line)
 
-    def wait_service(self, service, real, state, seconds=15.0):
-        wait_until(lambda: self.service_states(service).get(real) == state,
+    def wait_service(self, service, real, state, seconds=15.0, virt=1):
+        wait_until(lambda: self.service_states(service, virt).get(real) == state,
                    f"{service} of real server {real} to be {state}", seconds)
 
     def wait_all_up(self, seconds=20.0):
         """Everything works: both programs joined, both ports up, every service of every server up."""
         def up():
             screen = self.show("/info/slb/dump")
-            states = [self.service_states(s) for s in ("http", "ftp")]
+            states = [self.service_states(s, v) for v, s in SERVICES]
             ports = sections(screen).get("Port state", "").splitlines()
             return ("not connected" not in screen and ports and all(p.endswith(" up") for p in ports if p)
                     and all(len(s) == len(network.SERVERS) and set(s.values()) == {"up"} for s in states))

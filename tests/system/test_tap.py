@@ -19,7 +19,8 @@ class TapPorts(NoLabCase):
         self.switch = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
         if Path("/proc/sys/net/bridge").exists():  # else the switch's guard would see what only passes on the wire
-            network.set_sysctl(network.SWITCH, "net.bridge.bridge-nf-call-iptables", 0)
+            for family in ("iptables", "ip6tables"):
+                network.set_sysctl(network.SWITCH, f"net.bridge.bridge-nf-call-{family}", 0)
         self.switch.configure(driver="tap", devices=TAPS)
         for number, tap in enumerate(TAPS, start=1):
             wait_until(lambda tap=tap: network.exists(network.SWITCH, tap), f"the dataplane to make {tap}", 20)
