@@ -134,6 +134,7 @@ Status Director::check(const forwarding::Generation& generation) const {
 Status Director::publish(const forwarding::Generation& generation) {
   if (auto checked = check(generation); !checked) return checked;
   published_ = generation;
+  std::erase_if(lingering_, [&](BindingSlot slot) { return !held(slot); });
   const auto before = std::exchange(slots_, {});
   for (auto& [key, target] : targets_) target.uses.clear();
   for (const auto& [key, slot] : before) bound_[slot].live = false;
@@ -254,6 +255,7 @@ void Director::retire(BindingSlot slot) {
     retired.octets += traffic.octets;
   }
   free_.push_back(slot);
+  lingering_.push_back(slot);
 }
 
 void Director::index_layout(Layout& layout) const {
@@ -270,7 +272,10 @@ void Director::index_layout(Layout& layout) const {
       hosts.push_back({member.rip, 0, Protocol::icmp, 0});
     }
   }
+  std::vector<EndpointTable::Entry> former;
+  for (const BindingSlot slot : lingering_) former.push_back({bound_[slot].key.vip, 0, Protocol::icmp, 0});
   layout.by_vip = EndpointTable(services);
+  layout.former_vips = EndpointTable(former);
   layout.vips = EndpointTable(vips);
   layout.by_real = EndpointTable(reals);
   layout.reals = EndpointTable(hosts);

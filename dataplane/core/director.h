@@ -147,6 +147,7 @@ class Director {
   std::vector<Bound> bound_;                 ///< by slot
   std::map<BindingKey, BindingSlot> slots_;  ///< of the present layout
   std::deque<BindingSlot> free_;             ///< retired longest ago first
+  std::vector<BindingSlot> lingering_;       ///< of these, those that sessions may still hold
   std::map<TallyKey, TallyInfo> tallies_;
   std::vector<TallySlot> free_tallies_;
   std::shared_ptr<const Layout> layout_;

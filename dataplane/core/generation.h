@@ -69,6 +69,7 @@ struct Layout {
   std::vector<Service> services;
   EndpointTable by_vip;            ///< (VIP, vport, protocol) -> index of the service
   EndpointTable vips;              ///< (VIP, 0, icmp) -> 0, for every VIP
+  EndpointTable former_vips;       ///< likewise, for those that went while sessions of theirs are remembered
   EndpointTable by_real;           ///< (rip, rport, protocol) -> 0, for every real service
   EndpointTable reals;             ///< (rip, 0, icmp) -> 0, for every address of a real service
   std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
@@ -80,6 +81,10 @@ struct Layout {
   /// Whether a packet is the switch's by its addresses alone: to a VIP, or from a real server.
   [[nodiscard]] bool concerns(const FlowKey& key) const noexcept {
     return is_vip(key.destination) || reals.find(key.source, 0, Protocol::icmp) != nullptr;
+  }
+  /// A VIP, or one until lately: who sends to it is a client.
+  [[nodiscard]] bool is_or_was_vip(const Ip& address) const noexcept {
+    return is_vip(address) || former_vips.find(address, 0, Protocol::icmp) != nullptr;
   }
   [[nodiscard]] bool is_real(const Ip& address, L4Port port, Protocol protocol) const noexcept {
     return by_real.find(address, port, protocol) != nullptr;

@@ -105,7 +105,8 @@ HopIndex Hops::claim(const Wanted& wanted, Tick now) noexcept {
 void Hops::resolve(PortIndex port, const Ip& address, const Mac& mac) noexcept {
   const Wanted wanted(port, address);
   const Turn turn(claiming_, Turn::Patience::endless);
-  const HopIndex index = claim(wanted, {});
+  const HopIndex known = find(wanted);  // that it is resolved does not make it used, nor unused
+  const HopIndex index = known != kNoHop ? known : claim(wanted, {});
   if (index == kNoHop) return;
   const std::uint64_t value = MacWord(mac).value | std::uint64_t{port} << kPortShift | kResolved;
   slots_[index].value.store(value, std::memory_order_release);

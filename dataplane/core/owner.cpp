@@ -9,8 +9,9 @@ namespace {
 
 // Of a flow as one of its packets has it.
 std::uint64_t hash_of(const FlowKey& key, const Generation& generation) noexcept {
-  return generation.layout->is_vip(key.destination) ? stable_hash(key.source, key.source_port)
-                                                    : stable_hash(key.destination, key.destination_port);
+  return generation.layout->is_or_was_vip(key.destination)
+             ? stable_hash(key.source, key.source_port)
+             : stable_hash(key.destination, key.destination_port);
 }
 
 IpHeader header_of(const Frame& frame) noexcept {
