@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/plain_packet.h"
+
+#include <algorithm>
+
+namespace headgate::testing::plain {
+namespace {
+
+constexpr std::size_t kIp = 14;
+constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kDestinationOptions = 60;
+
+Ip address6(const Bytes& in, std::size_t at) {
+  Ip out;
+  std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(at), 16, out.octets.begin());
+  return out;
+}
+
+Kind look_at_tcp(const Bytes& in, View& view) {
+  const std::size_t room = view.end - view.l4;
+  if (room < 20) return Kind::truncated;
+  const std::size_t header = in[view.l4 + 12] / 16 * 4u;
+  if (header < 20) return Kind::malformed;
+  if (header > room) return Kind::truncated;
+  view.sequence = get32(in, view.l4 + 4);
+  view.acknowledgement = get32(in, view.l4 + 8);
+  view.flags = in[view.l4 + 13] & 0x3f;
+  view.payload = static_cast<std::uint32_t>(room - header);
+  return Kind::whole;
+}
+
+Kind look_at_udp(const Bytes& in, const View& view) {
+  const std::size_t room = view.end - view.l4;
+  if (room < 8) return Kind::truncated;
+  const std::size_t length = get16(in, view.l4 + 4);
+  if (length < 8) return Kind::malformed;
+  if (length > room) return Kind::truncated;
+  return view.ipv6 && get16(in, view.l4 + 6) == 0 ? Kind::no_udp_checksum : Kind::whole;
+}
+
+Kind look_at_transport(const Bytes& in, View& view) {
+  if (view.protocol != kTcp && view.protocol != kUdp) return Kind::other;
+  const Kind kind = view.tcp() ? look_at_tcp(in, view) : look_at_udp(in, view);
+  if (kind != Kind::whole) return kind;
+  view.source_port = get16(in, view.l4);
+  view.destination_port = get16(in, view.l4 + 2);
+  return kind;
+}
+
+Kind look_at_ipv4(const Bytes& in, View& view) {
+  if (in.size() < kIp + 20) return Kind::truncated;
+  const std::size_t header = in[kIp] % 16 * 4u;
+  if (in[kIp] / 16 != 4 || header < 20) return Kind::malformed;
+  const std::size_t length = get16(in, kIp + 2);
+  if (length < header) return Kind::malformed;
+  if (kIp + length > in.size()) return Kind::truncated;
+  if (internet_checksum(slice(in, kIp, kIp + header)) != 0) return Kind::checksum;
+  view.source = Ipv4{get32(in, kIp + 12)};
+  view.destination = Ipv4{get32(in, kIp + 16)};
+  view.ttl = in[kIp + 8];
+  view.protocol = in[kIp + 9];
+  view.l4 = kIp + header;
+  view.end = kIp + length;
+  return (get16(in, kIp + 6) & 0x3fff) != 0 ? Kind::fragment : look_at_transport(in, view);
+}
+
+// Goes over the extension headers; the switch follows eight of them.
+Kind look_behind_extensions(const Bytes& in, View& view) {
+  for (int seen = 0; seen <= 8; ++seen) {
+    const std::uint8_t kind = view.protocol;
+    const bool options = kind == kHopByHop || kind == kRouting || kind == kDestinationOptions;
+    if (!options && kind != kFragmentHeader) return look_at_transport(in, view);
+    if (view.l4 + 8 > view.end) return Kind::truncated;
+    view.protocol = in[view.l4];
+    if (kind == kFragmentHeader) return Kind::fragment;
+    const std::size_t size = (in[view.l4 + 1] + 1) * 8u;
+    if (view.l4 + size > view.end) return Kind::truncated;
+    view.l4 += size;
+  }
+  return Kind::malformed;
+}
+
+Kind look_at_ipv6(const Bytes& in, View& view) {
+  if (in.size() < kIp + 40) return Kind::truncated;
+  if (in[kIp] / 16 != 6) return Kind::malformed;
+  view.ipv6 = true;
+  view.l4 = kIp + 40;
+  view.end = view.l4 + get16(in, kIp + 4);
+  if (view.end > in.size()) return Kind::truncated;
+  view.protocol = in[kIp + 6];
+  view.ttl = in[kIp + 7];
+  view.source = address6(in, kIp + 8);
+  view.destination = address6(in, kIp + 24);
+  // No packet may carry an IPv4-mapped address (RFC 4942, 2.2).
+  if (view.source.is_v4() || view.destination.is_v4()) return Kind::malformed;
+  return look_behind_extensions(in, view);
+}
+
+std::size_t checksum_at(const View& view) {
+  return view.l4 + (view.tcp() ? 16 : 6);
+}
+
+// The sum over a packet's pseudo header and transport, its checksum field taken as zero.
+std::uint16_t transport_sum(const Bytes& frame, const View& view) {
+  const std::size_t addresses = kIp + (view.ipv6 ? 8 : 12);
+  Bytes summed = slice(frame, addresses, addresses + (view.ipv6 ? 32 : 8));
+  put32(summed, static_cast<std::uint32_t>(view.end - view.l4));
+  put32(summed, view.protocol);
+  Bytes transport = slice(frame, view.l4, view.end);
+  set16(transport, checksum_at(view) - view.l4, 0);
+  append(summed, transport);
+  return static_cast<std::uint16_t>(~internet_checksum(summed));
+}
+
+// In one's complement: what the field said, and what the sum became from what it was. Zero is written as all
+// ones in sums, since none of them is of nothing but zeros.
+std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::uint16_t new_sum) {
+  const unsigned said = static_cast<std::uint16_t>(~field);
+  const unsigned sum = (said + 0xffffu - old_sum + new_sum) % 0xffffu;
+  return static_cast<std::uint16_t>(~(sum == 0 ? 0xffffu : sum));
+}
+
+void put_address(Bytes& frame, const View& view, Side side, const Ip& address) {
+  const std::size_t size = view.ipv6 ? 16 : 4;
+  const std::size_t source = kIp + (view.ipv6 ? 8 : 12);
+  const std::size_t at = side == Side::source ? source : source + size;
+  std::copy(address.octets.end() - static_cast<std::ptrdiff_t>(size), address.octets.end(),
+            frame.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+View look(const Bytes& frame) {
+  View view;
+  if (frame.size() < kIp) return view;
+  const std::uint16_t type = get16(frame, 12);
+  if (type == 0x0800) view.kind = look_at_ipv4(frame, view);
+  if (type == 0x86dd) view.kind = look_at_ipv6(frame, view);
+  return view;
+}
+
+Bytes translated(const Bytes& frame, const View& view, Side side, const Ip& address, std::uint16_t port) {
+  const std::uint16_t field = get16(frame, checksum_at(view));
+  const std::uint16_t old_sum = transport_sum(frame, view);
+  Bytes out = frame;
+  put_address(out, view, side, address);
+  set16(out, view.l4 + (side == Side::source ? 0 : 2), port);
+  --out[kIp + (view.ipv6 ? 7 : 8)];
+  if (!view.ipv6) {
+    set16(out, kIp + 10, 0);
+    set16(out, kIp + 10, internet_checksum(slice(out, kIp, view.l4)));
+  }
+  if (!view.tcp() && field == 0) return out;  // RFC 768: none
+  const std::uint16_t fresh = checksum_after(field, old_sum, transport_sum(out, view));
+  set16(out, checksum_at(view), !view.tcp() && fresh == 0 ? 0xffff : fresh);
+  return out;
+}
+
+Bytes addressed(Bytes frame, const Mac& destination, const Mac& source) {
+  std::copy(destination.octets.begin(), destination.octets.end(), frame.begin());
+  std::copy(source.octets.begin(), source.octets.end(), frame.begin() + 6);
+  return frame;
+}
+
+}  // namespace headgate::testing::plain

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets: what becomes of one.
+#include "tests/model/plain_switch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace headgate::testing::plain {
+
+using core::Fate;
+
+namespace {
+
+Outcome only(Fate fate) {
+  return {.fate = fate, .sent = {}, .own = {}};
+}
+
+// A unicast address of another host (RFC 1122, 3.2.1.3; RFC 4291, 2.7).
+bool is_of_a_host(const Ip& address) {
+  if (address.none()) return false;
+  if (address.is_v4()) {
+    const std::uint32_t network = address.v4().value >> 24;
+    return network != 0 && network != 127 && network < 224;
+  }
+  return address.octets[0] != 0xff && address != host("::1");
+}
+
+// Why a packet without a session is dropped that opens none.
+Fate stray(const View& view) {
+  if (!view.tcp()) return Fate::drop_no_session;
+  if (view.flags == 0) return Fate::drop_no_flags;
+  if (view.has(kRst)) return Fate::drop_bad_reset;
+  return view.has(kFin) ? Fate::drop_oos_fin : Fate::drop_no_session;
+}
+
+}  // namespace
+
+Outcome PlainSwitch::pass(const Wire& wire, const Choice& choice, Tick now) {
+  const Packet packet{wire, look(wire.bytes), now};
+  bool from_client = true;
+  const Found session = packet.view.kind == Kind::whole ? find(packet.view, from_client) : sessions_.end();
+  Outcome outcome = session != sessions_.end() ? of_session(packet, session, from_client, choice)
+                                               : without_session(packet, choice);
+  ++packets_in_;
+  ++fates_[static_cast<std::size_t>(outcome.fate)];
+  return outcome;
+}
+
+// ---- Of a session
+
+Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_client, const Choice& choice) {
+  const View& view = packet.view;
+  if (from_client && !client_ports_.contains(packet.wire.port)) return only(Fate::drop_client_port);
+  if (!from_client && !server_ports_.contains(packet.wire.port)) return only(Fate::drop_server_port);
+  if (view.tcp() && view.flags == 0) return only(Fate::drop_no_flags);
+  if (view.ttl <= 1) return only(Fate::drop_ttl);
+  const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck);
+  const bool gone = session->over() || session->binding->admission != forwarding::OPEN;
+  // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
+  const bool anew = from_client && (view.tcp() ? syn && gone : session->terminated);
+  if (anew) {
+    forget(session);
+    return without_session(packet, choice);
+  }
+  if (session->terminated) return end_terminated(packet, *session, from_client);
+  return forward(packet, *session, from_client);
+}
+
+Outcome PlainSwitch::forward(const Packet& packet, Session& session, bool from_client) {
+  if (!find_ways(session)) return only(Fate::drop_no_route);
+  const Way& way = from_client ? session.to_real : session.to_client;
+  if (packet.wire.bytes.size() > 14u + mtus_.at(way.port)) return only(Fate::drop_too_big);
+  const bool reset = packet.view.tcp() && packet.view.has(kRst);
+  if (reset && check_resets_ && !session.connection.may_reset(from_client, packet.view))
+    return only(Fate::drop_bad_reset);
+  note(packet, session, from_client);
+  const Binding& binding = *session.binding;
+  const Bytes frame =
+      from_client
+          ? translated(packet.wire.bytes, packet.view, Side::destination, binding.key.rip, binding.rport())
+          : translated(packet.wire.bytes, packet.view, Side::source, binding.key.vip, binding.vport());
+  Outcome outcome = only(from_client ? Fate::to_real : Fate::to_client);
+  outcome.sent = send(frame, way);
+  return outcome;
+}
+
+void PlainSwitch::note(const Packet& packet, Session& session, bool from_client) {
+  Binding& binding = *session.binding;
+  if (binding.live) {
+    const std::uint64_t octets = packet.wire.bytes.size();
+    ++binding.packets;
+    binding.octets += octets;
+    for (const TallyKey& key : tallies_of(binding)) {
+      ++tallies_[key].packets;
+      tallies_[key].octets += octets;
+    }
+  }
+  const Life before = session.connection.life();
+  if (session.tcp()) {
+    session.connection.pass(from_client, packet.view);
+  } else if (!from_client) {
+    session.connection.answer();
+  }
+  const Life after = session.connection.life();
+  if (after != Life::syn) session.half_open = false;
+  if (!from_client && before == Life::syn && session.tcp() && packet.view.has(kRst)) ++binding.refused;
+  if (after == Life::closed) uncount(session);
+  if (before != Life::closed) session.seen = packet.now;
+}
+
+// Both ends are told by a reset each, from the next packet of either.
+Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool from_client) {
+  const View& view = packet.view;
+  session.half_open = false;
+  if (!view.tcp()) return only(Fate::drop_no_session);
+  static_cast<void>(find_ways(session));  // else the old way
+  Outcome outcome = only(Fate::reset_terminated);
+  if (!(from_client ? session.told_real : session.told_client)) {
+    outcome.own.push_back(tell(session, !from_client, {view.sequence, view.acknowledgement, view.has(kAck)}));
+    session.seen = packet.now;
+  }
+  (from_client ? session.told_client : session.told_real) = true;
+  if (view.has(kRst)) return outcome;  // no reset is answered with another
+  outcome.sent = answer_reset(packet);
+  session.seen = packet.now;
+  return outcome;
+}
+
+// ---- Without a session
+
+Outcome PlainSwitch::without_session(const Packet& packet, const Choice& choice) {
+  const View& view = packet.view;
+  switch (view.kind) {
+    case Kind::foreign:
+    case Kind::other:
+      return only(Fate::punt);
+    case Kind::truncated:
+      return only(Fate::drop_truncated);
+    case Kind::malformed:
+      return only(Fate::drop_bad_header);
+    case Kind::checksum:
+      return only(Fate::drop_bad_checksum);
+    case Kind::no_udp_checksum:
+      return only(Fate::drop_udp_checksum);
+    case Kind::fragment:
+      return only(is_vip(view.destination) ? Fate::drop_fragment : Fate::punt);
+    case Kind::whole:
+      break;
+  }
+  const auto service = services_.find({view.destination, view.destination_port, view.protocol});
+  if (service != services_.end()) return open(packet, service->second, choice);
+  if (is_vip(view.destination)) return only(Fate::drop_no_vport);
+  if (!is_real(view)) return only(Fate::punt);
+  return only(server_ports_.contains(packet.wire.port) ? stray(view) : Fate::drop_server_port);
+}
+
+// Nothing when a packet for a service may open a session, else why it may not.
+std::optional<Fate> PlainSwitch::may_open(const Packet& packet) const {
+  const View& view = packet.view;
+  if (!client_ports_.contains(packet.wire.port)) return Fate::drop_client_port;
+  if (view.source == view.destination) return Fate::drop_land;
+  const bool syn = view.has(kSyn) && !view.has(kAck) && !view.has(kRst) && !view.has(kFin);
+  if (view.tcp() && !syn) return stray(view);
+  if (!is_of_a_host(view.source) || is_vip(view.source)) return Fate::drop_martian;
+  if (view.ttl <= 1) return Fate::drop_ttl;
+  return {};
+}
+
+Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Choice& choice) {
+  if (const auto refused = may_open(packet)) return only(*refused);
+  std::vector<std::shared_ptr<Binding>> candidates;
+  for (const auto& member : service.members) {
+    const Found other = holder(packet, *member);
+    const bool free = other == sessions_.end() || other->over();
+    if (member->admission == forwarding::OPEN && free) candidates.push_back(member);
+  }
+  if (candidates.empty()) {
+    if (!packet.view.tcp()) return only(Fate::drop_no_real);
+    Outcome outcome = only(Fate::reset_no_real);
+    outcome.sent = answer_reset(packet);
+    return outcome;
+  }
+  for (const auto& candidate : candidates) {
+    const bool chosen = choice.server == candidate->key.rip && choice.port == candidate->rport();
+    const Fate fate = fate_at(packet, *candidate);
+    if (fate != choice.fate || (fate == Fate::to_real && !chosen)) continue;
+    if (fate == Fate::to_real) {
+      if (service.metric == forwarding::LEASTCONNS && !is_least_loaded(service, packet, *candidate))
+        complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
+      return bind(packet, candidate);
+    }
+    // The real switch may have forgotten the session before, of whichever server it chose.
+    for (const auto& other : candidates) {
+      const Found before = holder(packet, *other);
+      if (before != sessions_.end() && !choice.remembers(*before)) forget(before);
+    }
+    return only(fate);
+  }
+  complaint_ = fmt::format("{} by {}:{} is no choice of the service", core::name(choice.fate),
+                           choice.server.text(), choice.port);
+  return only(fate_at(packet, *candidates.front()));
+}
+
+// What becomes of a packet that opens a session if this server is chosen.
+Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
+  const auto to_real = way_to(binding.key.rip);
+  if (!to_real || !way_to(packet.view.source)) return Fate::drop_no_route;
+  if (packet.wire.bytes.size() > 14u + mtus_.at(to_real->port)) return Fate::drop_too_big;
+  const bool makes_room = holder(packet, binding) != sessions_.end();
+  return sessions_.size() >= capacity_ && !makes_room ? Fate::drop_table_full : Fate::to_real;
+}
+
+// A server that still has a connection with the same client port is passed over, and then any other may be
+// taken.
+bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
+  const auto sessions = [&](const Binding& binding) { return tallies_[{'r', binding.key.real, 0}].current; };
+  bool less = false, taken = false;
+  for (const auto& member : service.members) {
+    const bool better = sessions(*member) * chosen.weight < sessions(chosen) * member->weight;
+    if (member->admission != forwarding::OPEN || !better) continue;
+    const Found other = holder(packet, *member);
+    less = true;
+    taken = taken || (other != sessions_.end() && !other->over());
+  }
+  return !less || taken;
+}
+
+Outcome PlainSwitch::bind(const Packet& packet, const std::shared_ptr<Binding>& binding) {
+  const Found before = holder(packet, *binding);
+  if (before != sessions_.end()) forget(before);
+  Session session{.client = packet.view.source,
+                  .client_port = packet.view.source_port,
+                  .binding = binding,
+                  .seen = packet.now};
+  session.half_open = packet.view.tcp();
+  sessions_.push_back(session);
+  count(session, 1);
+  return forward(packet, sessions_.back(), true);
+}
+
+// ---- What is sent
+
+Sent PlainSwitch::send(const Bytes& frame, const Way& way) const {
+  const bool known = neighbours_.contains({way.port, way.neighbour});
+  const Mac to = known ? mac_of_host(way.neighbour) : Mac{};
+  return {{way.port, addressed(frame, to, mac_of_port(way.port))}, !known};
+}
+
+Sent PlainSwitch::answer_reset(const Packet& packet) {
+  const View& view = packet.view;
+  testing::Packet reset =
+      ip(view.destination, view.source).tcp(view.destination_port, view.source_port, kRst);
+  if (view.has(kAck)) {
+    reset = reset.seq(view.acknowledgement);
+  } else {
+    reset.flags |= kAck;
+    reset = reset.ack(view.after());
+  }
+  ++resets_;
+  Mac sender, receiver;
+  std::copy_n(packet.wire.bytes.begin(), 6, receiver.octets.begin());
+  std::copy_n(packet.wire.bytes.begin() + 6, 6, sender.octets.begin());
+  return {{packet.wire.port, addressed(reset.padded(60).out(1).bytes, sender, receiver)}, false};
+}
+
+Sent PlainSwitch::tell(Session& session, bool to_client, const Numbers& numbers) {
+  const Binding& binding = *session.binding;
+  testing::Packet reset =
+      to_client ? ip(binding.key.vip, session.client).tcp(binding.vport(), session.client_port, kRst)
+                : ip(session.client, binding.key.rip).tcp(session.client_port, binding.rport(), kRst);
+  reset = reset.seq(numbers.sequence).ack(numbers.acknowledgement);
+  if (numbers.acknowledges) reset.flags |= kAck;
+  (to_client ? session.told_client : session.told_real) = true;
+  ++resets_;
+  return send(reset.padded(60).out(1).bytes, to_client ? session.to_client : session.to_real);
+}
+
+}  // namespace headgate::testing::plain

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "dataplane/core/fate.h"
+#include "dataplane/core/routes.h"
+#include "model/forwarding.pb.h"
+#include "tests/model/plain_session.h"
+
+namespace headgate::testing::plain {
+
+/// A frame that the switch sends, or holds until its neighbour is known.
+struct Sent {
+  Wire wire;
+  bool held = false;
+  bool operator==(const Sent&) const = default;
+};
+
+/// What became of one frame.
+struct Outcome {
+  core::Fate fate = core::Fate::punt;
+  std::optional<Sent> sent;  ///< itself, or the answer in its place
+  std::vector<Sent> own;     ///< packets that the switch made beside
+};
+
+/// What the plain switch can't know of the real one: which of several servers it chose.
+struct Choice {
+  core::Fate fate = core::Fate::punt;
+  Ip server;  ///< where a frame with fate to_real went
+  std::uint16_t port = 0;
+  /// Whether the real switch still has the session of this client, VIP, port and protocol.
+  std::function<bool(const Session&)> remembers;
+};
+
+/// 'r' real 0, 'g' group real, 'v' virt real
+using TallyKey = std::tuple<char, std::uint32_t, std::uint32_t>;
+struct Tally {
+  std::uint64_t current = 0, highest = 0, total = 0, packets = 0, octets = 0;
+  bool operator==(const Tally&) const = default;
+};
+
+/// A session switch that is right because it is plain: maps and lists, whole packets, every rule written
+/// once, no thought for speed. The real one is compared with it.
+///
+/// The order of the rules for one packet: headers; then of a session: side of the port, flags, time to live,
+/// whether it opens anew, whether it was ended, route, size, window; then without one: service, side of the
+/// port, LAND, opening, martian, time to live, choice, route, size, room.
+class PlainSwitch {
+ public:
+  explicit PlainSwitch(std::size_t capacity) : capacity_(capacity) {}
+
+  void publish(const forwarding::Generation& generation);
+  void set_states(const forwarding::States& states);
+  void set_routes(std::vector<core::Route> routes) { routes_ = std::move(routes); }
+  void set_mtu(unsigned port, std::uint16_t mtu) { mtus_[port] = mtu; }
+  void resolve(unsigned port, const Ip& neighbour) { neighbours_.insert({port, neighbour}); }
+  void forget(unsigned port, const Ip& neighbour) { neighbours_.erase({port, neighbour}); }
+
+  /// What has to become of a frame. Where several servers may be chosen, the real switch's choice is taken
+  /// if it was allowed; `complaint` tells when it was not.
+  Outcome pass(const Wire& frame, const Choice& choice, Tick now);
+  /// Forgets every session whose time is over; resets that it made come out in no particular order.
+  std::vector<Sent> sweep(Tick now);
+  void clear_stats();
+
+  [[nodiscard]] const std::list<Session>& sessions() const { return sessions_; }
+  [[nodiscard]] const std::map<TallyKey, Tally>& tallies() const { return tallies_; }
+  [[nodiscard]] const std::map<BindingKey, std::shared_ptr<Binding>>& bindings() const { return bindings_; }
+  [[nodiscard]] std::uint64_t terminated() const { return terminated_; }
+  [[nodiscard]] std::uint64_t resets() const { return resets_; }
+  [[nodiscard]] std::uint64_t packets_in() const { return packets_in_; }
+  [[nodiscard]] std::uint64_t fate(core::Fate fate) const { return fates_[static_cast<std::size_t>(fate)]; }
+  [[nodiscard]] std::uint64_t half_open() const;
+  /// Failures to set up connections that were not told yet, by target; for one target once a second.
+  std::map<TargetKey, std::pair<std::uint32_t, std::uint32_t>> take_failures(Tick now);
+  /// A sentence about a choice that was not allowed; empty when there was none.
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+
+ private:
+  using Found = std::list<Session>::iterator;
+  struct Service {
+    std::vector<std::shared_ptr<Binding>> members;
+    forwarding::Metric metric = forwarding::LEASTCONNS;
+  };
+  struct ServiceKey {
+    Ip vip;
+    std::uint16_t vport = 0;
+    std::uint8_t protocol = 0;
+    auto operator<=>(const ServiceKey&) const = default;
+  };
+  /// A frame and what belongs to it.
+  struct Packet {
+    const Wire& wire;
+    View view;
+    Tick now;
+  };
+
+  std::shared_ptr<Binding> take_member(const forwarding::Service& service, const forwarding::Member& member);
+  void admit(Binding& binding, forwarding::Admission admission);
+  void forget_targets();
+
+  Outcome of_session(const Packet& packet, Found session, bool from_client, const Choice& choice);
+  Outcome without_session(const Packet& packet, const Choice& choice);
+  Outcome open(const Packet& packet, const Service& service, const Choice& choice);
+  Outcome bind(const Packet& packet, const std::shared_ptr<Binding>& binding);
+  Outcome forward(const Packet& packet, Session& session, bool from_client);
+  Outcome end_terminated(const Packet& packet, Session& session, bool from_client);
+  void note(const Packet& packet, Session& session, bool from_client);
+
+  [[nodiscard]] std::optional<core::Fate> may_open(const Packet& packet) const;
+  [[nodiscard]] core::Fate fate_at(const Packet& packet, const Binding& binding);
+  [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
+  [[nodiscard]] Found holder(const Packet& packet, const Binding& binding);
+  Sent send(const Bytes& frame, const Way& way) const;
+  Sent answer_reset(const Packet& packet);
+  /// What a reset says.
+  struct Numbers {
+    std::uint32_t sequence = 0;
+    std::uint32_t acknowledgement = 0;  ///< in its field even when it does not count
+    bool acknowledges = false;
+  };
+  Sent tell(Session& session, bool to_client, const Numbers& numbers);
+  Found find(const View& view, bool& from_client);
+  void count(const Session& session, int change);
+  void uncount(Session& session);
+  Found forget(Found session);
+  [[nodiscard]] std::uint32_t lifetime(const Session& session) const;
+  [[nodiscard]] std::optional<Way> way_to(const Ip& address) const;
+  [[nodiscard]] bool find_ways(Session& session) const;
+  [[nodiscard]] bool is_vip(const Ip& address) const;
+  [[nodiscard]] bool is_real(const View& view) const;
+  [[nodiscard]] static std::array<TallyKey, 3> tallies_of(const Binding& binding);
+
+  std::size_t capacity_;
+  std::map<ServiceKey, Service> services_;
+  std::map<BindingKey, std::shared_ptr<Binding>> bindings_;
+  std::map<TargetKey, forwarding::Admission> states_;
+  std::map<TargetKey, Tick> told_;
+  std::set<unsigned> client_ports_, server_ports_;
+  std::vector<core::Route> routes_;
+  std::map<unsigned, std::uint16_t> mtus_;
+  std::set<std::pair<unsigned, Ip>> neighbours_;
+  std::uint32_t closed_ticks_ = 0;
+  bool check_resets_ = false;
+
+  std::list<Session> sessions_;
+  std::map<TallyKey, Tally> tallies_;
+  std::array<std::uint64_t, core::kFates> fates_{};
+  std::uint64_t packets_in_ = 0, terminated_ = 0, resets_ = 0;
+  std::string complaint_;
+};
+
+}  // namespace headgate::testing::plain

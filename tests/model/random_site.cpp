@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/random_site.h"
+
+#include <algorithm>
+#include <array>
+
+namespace headgate::testing {
+RandomSite::RandomSite(Dice& dice) {
+  for (std::uint32_t real = 1; real <= kReals; ++real) idle_seconds_[real] = dice.between(4, 60);
+  for (int service = 0; service < 4; ++service) add_service(dice);
+}
+
+Ip RandomSite::address(unsigned net, std::uint32_t host, bool ipv6) {
+  if (!ipv6) return Ipv4{0x0a0a0000 + 256 * net + host};
+  Ip out;
+  out.octets = {0x20, 0x01, 0x0d, 0xb8, 0, static_cast<std::uint8_t>(net)};
+  out.octets[15] = static_cast<std::uint8_t>(host);
+  return out;
+}
+
+Ip RandomSite::rip(std::uint32_t real, bool ipv6) const {
+  return address(port_of(real), (moved_.contains(real) ? 20 : 10) + real, ipv6);
+}
+
+RandomSite::Service RandomSite::random_service(Dice& dice) const {
+  static constexpr std::array<std::pair<int, int>, 4> kPorts = {
+      {{80, 8080}, {443, 8080}, {53, 53}, {81, 81}}};
+  static constexpr std::array kMetrics = {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH};
+  const auto [vport, rport] = dice.one_of(kPorts);
+  Service service{.virt = dice.between(1, kVirts),
+                  .vport = static_cast<std::uint16_t>(vport),
+                  .rport = static_cast<std::uint16_t>(rport),
+                  .protocol = dice.percent(vport == 53 ? 80 : 20) ? kUdp : kTcp,
+                  .group = dice.between(1, 3),
+                  .metric = dice.one_of(kMetrics),
+                  .fast_udp = dice.percent(50),
+                  .reset_on_expiry = dice.percent(50)};
+  for (std::uint32_t real = 1; real <= kReals; ++real) {
+    if (dice.percent(50)) service.weights[real] = dice.between(1, 4);
+  }
+  return service;
+}
+
+void RandomSite::add_service(Dice& dice) {
+  const Service fresh = random_service(dice);
+  const bool known = std::ranges::any_of(services_, [&](const Service& service) {
+    return service.virt == fresh.virt && service.vport == fresh.vport && service.protocol == fresh.protocol;
+  });
+  if (!known) services_.push_back(fresh);
+}
+
+void RandomSite::change(Dice& dice) {
+  const std::uint32_t real = dice.between(1, kReals);
+  const auto toggle = [&](std::set<std::uint32_t>& set) {
+    if (set.erase(real) == 0) set.insert(real);
+  };
+  switch (dice.below(8)) {
+    case 0:
+      return add_service(dice);
+    case 1:
+      if (!services_.empty()) services_.erase(services_.begin() + dice.below(services_.size()));
+      return;
+    case 2:
+      idle_seconds_[real] = dice.between(4, 60);
+      return;
+    case 3:
+      return dice.percent(30) ? toggle(moved_) : toggle(http_);
+    case 4:
+      return change_settings(dice);
+    default:
+      if (!services_.empty()) change_service(dice, services_[dice.below(services_.size())]);
+  }
+}
+
+void RandomSite::change_service(Dice& dice, Service& service) {
+  const Service other = random_service(dice);
+  switch (dice.below(6)) {
+    case 0:
+      service.metric = other.metric;
+      return;
+    case 1:
+      service.group = other.group;
+      return;
+    case 2:
+      service.fast_udp = other.fast_udp;
+      service.reset_on_expiry = other.reset_on_expiry;
+      return;
+    case 3:
+      service.rport = other.rport;
+      return;
+    default:
+      service.weights = other.weights;
+  }
+}
+
+void RandomSite::change_settings(Dice& dice) {
+  client_processing_ = !dice.percent(5);
+  server_processing_ = !dice.percent(5);
+  check_resets_ = dice.percent(50);
+  closed_seconds_ = dice.between(0, 4);
+}
+
+void RandomSite::add_member(forwarding::Service& service, const Service& from, std::uint32_t real) const {
+  auto& member = *service.add_member();
+  member.set_real(real);
+  member.set_rip(rip(real, is_ipv6(from.virt)).wire());
+  member.set_rport(from.rport);
+  member.set_weight(from.weights.at(real));
+  member.set_idle_seconds(idle_seconds_.at(real));
+  auto& target = *member.mutable_target();
+  target.set_real(real);
+  target.set_port(from.rport);
+  target.set_protocol(from.protocol);
+  target.set_check(http_.contains(real) ? "http" : "tcp");
+}
+
+forwarding::Generation RandomSite::generation() const {
+  forwarding::Generation out;
+  out.set_number(number_);
+  for (unsigned number = 1; number <= kPorts; ++number) {
+    auto& port = *out.add_port();
+    port.set_number(number);
+    port.set_client(number == 1 && client_processing_);
+    port.set_server(number != 1 && server_processing_);
+  }
+  out.mutable_ageing()->set_closed_seconds(closed_seconds_);
+  out.mutable_settings()->set_check_resets(check_resets_);
+  for (const Service& from : services_) {
+    auto& service = *out.add_service();
+    service.set_virt(from.virt);
+    service.set_vip(vip(from.virt).wire());
+    service.set_vport(from.vport);
+    service.set_protocol(from.protocol);
+    service.set_group(from.group);
+    service.set_metric(from.metric);
+    service.set_fast_udp(from.fast_udp);
+    service.set_reset_on_expiry(from.reset_on_expiry);
+    for (const auto& [real, weight] : from.weights) add_member(service, from, real);
+  }
+  return out;
+}
+
+forwarding::States RandomSite::states(Dice& dice) const {
+  forwarding::States out;
+  const bool whole = dice.percent(10);
+  const std::uint32_t chance = whole ? 90 : 15;
+  out.set_whole(whole);
+  const forwarding::Generation present = generation();
+  std::set<std::string> named;
+  for (const auto& service : present.service()) {
+    for (const auto& member : service.member()) {
+      if (!named.insert(member.target().SerializeAsString()).second || !dice.percent(chance)) continue;
+      auto& state = *out.add_target();
+      *state.mutable_target() = member.target();
+      state.set_admission(dice.percent(65)   ? forwarding::OPEN
+                          : dice.percent(40) ? forwarding::DRAINING
+                                             : forwarding::CLOSED);
+    }
+  }
+  if (dice.percent(20)) {
+    auto& operation = *out.add_operation();
+    operation.set_real(dice.between(1, kReals));
+    operation.set_operation(dice.percent(50) ? forwarding::DRAIN : forwarding::ENABLED);
+  }
+  return out;
+}
+
+std::vector<core::Route> RandomSite::routes(Dice& dice) const {
+  std::vector<core::Route> out;
+  for (const bool ipv6 : {false, true}) {
+    const unsigned length = ipv6 ? 64 : 24;
+    const auto network = [&](unsigned net) { return prefix_of(address(net, 1, ipv6), length); };
+    for (const std::uint8_t net : {1, 2, 3})
+      out.push_back(
+          {.prefix = network(net), .length = length, .port = static_cast<core::PortIndex>(net - 1)});
+    if (dice.percent(30)) out.back().gateway = address(3, 254, ipv6);
+    out.push_back({.prefix = ipv6 ? Ip{} : core::kAnyIpv4, .length = 0, .gateway = address(1, 254, ipv6)});
+    if (!dice.percent(20)) continue;
+    // A better way to one part of a network, and a worse one to all of it.
+    const Ip gateway = address(2, 253, ipv6);
+    out.push_back({.prefix = network(3), .length = length + 4, .port = 1, .gateway = gateway});
+    out.push_back({.prefix = network(3), .length = length, .port = 1, .metric = 5});
+  }
+  return out;
+}
+
+}  // namespace headgate::testing
