@@ -119,6 +119,15 @@ TEST(Hops, ASlotThatWasJustClaimedIsNotReclaimed) {
   EXPECT_TRUE(hops.neighbour(index).has_value());
 }
 
+TEST(Hops, ResolvingLeavesWhenANeighbourWasLastUsed) {
+  Hops hops;
+  const HopIndex index = hops.find_or_claim(0, ip("10.0.0.1"), {1000});
+  hops.resolve(0, ip("10.0.0.1"), kMac);
+  EXPECT_EQ(hops.neighbour(index)->used, Tick{1000});
+  hops.forget(0, ip("10.0.0.1"));
+  EXPECT_EQ(hops.reclaim({900}), 0u) << "a packet that waits for it was there a moment ago";
+}
+
 TEST(Hops, AReclaimedSlotSaysNothingOfItsNextNeighbour) {
   Hops hops;
   const HopIndex index = hops.find_or_claim(5, ip("10.0.0.1"), {1});
