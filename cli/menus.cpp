@@ -251,8 +251,10 @@ std::string help_of(const schema::Command& command) {
     case Verb::enter:
       return help_of_menu(*command.entry);
     case Verb::add:
+      if (command.entry->kind == config::SUBSET) return "No " + command.entry->help;
       return "Add a " + command.entry->help;
     case Verb::remove:
+      if (command.entry->kind == config::SUBSET) return "Again " + command.entry->help;
       return "Remove a " + command.entry->help;
     default:
       return command.entry->help;

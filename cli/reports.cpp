@@ -121,6 +121,7 @@ Status operate(Shell& shell, std::uint32_t real, forwarding::Operation operation
   shell.print(
       fmt::format("Real server {} {}.\n", real,
                   operation == forwarding::DRAIN_PERSISTENT ? "takes persistent sessions only" : what));
+  if (reply->has_text()) shell.print(fmt::format("Note: {}.\n", reply->text().text()));
   return Done{};
 }
 

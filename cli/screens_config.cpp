@@ -57,7 +57,7 @@ std::string title_below(const Menu& menu, const Message& object) {
 std::string setting_text(const Message& message, const Entry& entry) {
   if (entry.field->is_repeated()) {
     const auto values = schema::list_of(message, entry);
-    return values.empty() ? "none" : line::join(values, entry.kind == config::MEMBERS ? " " : ", ");
+    return values.empty() ? "none" : line::join(values, entry.numbers() ? " " : ", ");
   }
   const std::string text = schema::text_of(message, entry);
   if (entry.kind == config::STATE || entry.kind == config::FLAG)

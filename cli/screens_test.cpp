@@ -260,13 +260,21 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
             "Current Layer 4 settings:\n"
             "  ON\n"
             "Current Layer 4 Advanced settings:\n"
-            "  grace disabled, fastage 0, slowage 0, allowhc disabled\n"
+            "  grace disabled, fastage 0, slowage 0, allowhc disabled,\n"
+            "  pmask 255.255.255.255, pmask6 128 bits, metrci 10, rstchk enabled,\n"
+            "  intrval 0 seconds, allowlim 1048550\n"
+            "Current SYN Attack Detection settings:\n"
+            "  inter 2 seconds, thrsh 10000\n"
             "Current real server group 1 settings:\n"
-            "  name none, metric leastconns, health tcp, content none, real servers 1 2\n"
+            "  name none, metric leastconns, health tcp, content none, real servers 1 2,\n"
+            "  disabled real servers none, mhash 24 bits, backup none, secbkp none,\n"
+            "  realthr 0, slowstr 0 seconds, minthrsh 0, maxthrsh 0\n"
             "Current virtual server 1 settings:\n"
             "  disabled, vip 10.0.0.9, vname none, dname none, ipver any\n"
             "Current virtual server 1 service http settings:\n"
-            "  group 1, rport 8080, hname none, tmout 0 minutes, udp auto, protocol tcp\n");
+            "  group 1, rport 8080, hname none, tmout 0 minutes, pbind disable,\n"
+            "  ptmout 0 minutes, thash sip, clsrst disabled, udpage disabled,\n"
+            "  frag enabled, udp auto, protocol tcp\n");
 }
 
 }  // namespace

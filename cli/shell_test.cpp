@@ -203,6 +203,13 @@ TEST(Session, ShowsMenusValuesAndPendingOnes) {
       "     fastage  - Fast ageing: 2^n seconds\n"
       "     slowage  - Slow ageing: 2 minutes x 2^n\n"
       "     allowhc  - Allow HTTP checks of services on other ports than http\n"
+      "     pmask    - Mask that makes IPv4 clients one for pbind clientip\n"
+      "     pmask6   - Prefix length that makes IPv6 clients one\n"
+      "     metrci   - Time between metric updates, in units of 10 seconds\n"
+      "     rstchk   - Drop resets that are not within the window of their session\n"
+      "     synatk   - SYN Attack Detection Menu\n"
+      "     intrval  - Session attack detection: over so long, 0 for none\n"
+      "     allowlim - Session attack detection: so many new sessions are none\n"
       "     cur      - Show the settings\n"
       ">> Layer 4 Advanced# grace ena\n"
       "Current graceful server failure: disabled\n"
@@ -311,10 +318,18 @@ TEST(Session, CurShowsRunningAndPendingSettings) {
   EXPECT_EQ(console.shown,
             "------------------------------------------------------------------\n"
             "Current Layer 4 Advanced settings:\n"
-            "  grace disabled, fastage 0, slowage 0, allowhc disabled\n"
+            "  grace disabled, fastage 0, slowage 0, allowhc disabled,\n"
+            "  pmask 255.255.255.255, pmask6 128 bits, metrci 10, rstchk enabled,\n"
+            "  intrval 0 seconds, allowlim 1048550\n"
+            "Current SYN Attack Detection settings:\n"
+            "  inter 2 seconds, thrsh 10000\n"
             "\n"
             "Pending Layer 4 Advanced settings:\n"
-            "  grace enabled, fastage 0, slowage 0, allowhc disabled\n");
+            "  grace enabled, fastage 0, slowage 0, allowhc disabled,\n"
+            "  pmask 255.255.255.255, pmask6 128 bits, metrci 10, rstchk enabled,\n"
+            "  intrval 0 seconds, allowlim 1048550\n"
+            "Pending SYN Attack Detection settings:\n"
+            "  inter 2 seconds, thrsh 10000\n");
 }
 
 TEST(Session, TheNameStandsInThePromptOnceThatIsApplied) {

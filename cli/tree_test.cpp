@@ -102,8 +102,10 @@ TEST(Completion, CompletesUniqueWordsAndListsTheOthers) {
   EXPECT_EQ(complete({}, "/cfg/slb/re", config::ADMIN), (Completion{"al ", {}}));
   EXPECT_EQ(complete({}, "/c/sl/real 1/re", config::ADMIN), (Completion{"", {"retry", "restr"}}));
   EXPECT_EQ(complete({}, "/c/slb/group 1/metric ", config::ADMIN),
-            (Completion{"", {"leastconns", "roundrobin", "hash"}}));
-  EXPECT_EQ(complete({}, "/c/slb/group 1/metric r", config::ADMIN), (Completion{"oundrobin", {}}));
+            (Completion{"",
+                        {"leastconns", "roundrobin", "hash", "minmisses", "phash", "response", "bandwidth",
+                         "svcleast"}}));
+  EXPECT_EQ(complete({}, "/c/slb/group 1/metric ro", config::ADMIN), (Completion{"undrobin ", {}}));
   EXPECT_EQ(complete({}, "app", config::ADMIN), (Completion{"ly", {}}));
   EXPECT_EQ(complete({}, "diff f", config::ADMIN), (Completion{"lash", {}}));
   EXPECT_EQ(complete({}, "dif", config::ADMIN), (Completion{"f ", {}}));

@@ -25,7 +25,7 @@ class Writer {
 
  private:
   void settings(const Menu& menu, const Message& from, const Message& to);
-  void list(const Entry& entry, const Message& from, const Message& to);
+  void list(const Menu& menu, const Entry& entry, const Message& from, const Message& to);
   void objects(const Entry& entry, const std::string& path, const Message& from, const Message& to);
   void line(const std::string& words);
 
@@ -53,22 +53,25 @@ std::string setting(const Message& message, const Entry& entry) {
   return entry.word + " " + dump_of(message, entry);
 }
 
-void Writer::list(const Entry& entry, const Message& from, const Message& to) {
+/// What a list no longer holds is gone from its subsets, too, and needs no line there.
+void Writer::list(const Menu& menu, const Entry& entry, const Message& from, const Message& to) {
   const auto before = list_of(from, entry);
   const auto after = list_of(to, entry);
   const std::set<std::string> kept(after.begin(), after.end());
   const std::set<std::string> known(before.begin(), before.end());
+  const Entry* whole = menu.list_of(entry);
   for (const auto& text : before)
-    if (!kept.contains(text)) line("rem " + text);
+    if (!kept.contains(text) && (whole == nullptr || contains(to, *whole, {text})))
+      line(entry.words()[1] + " " + text);
   for (const auto& text : after)
-    if (!known.contains(text)) line("add " + text);
+    if (!known.contains(text)) line(entry.words()[0] + " " + text);
 }
 
 void Writer::settings(const Menu& menu, const Message& from, const Message& to) {
   for (const Entry& entry : menu.entries) {
     if (entry.kind == config::MENU) continue;
     if (entry.field->is_repeated())
-      list(entry, from, to);
+      list(menu, entry, from, to);
     else if (dump_of(from, entry) != dump_of(to, entry))
       line(setting(to, entry));
   }

@@ -77,7 +77,7 @@ class Executor {
   Status change_list(const Command& command, const line::Step& step);
   Status erase(const line::Step& step);
   Result<std::vector<std::string>> values(const Entry& entry, const line::Step& step) const;
-  [[nodiscard]] std::string what(const Entry& entry, std::string_view word) const;
+  [[nodiscard]] std::string what(const Entry& entry) const;
   Message& object();
   Message* existing(std::size_t depth);
   void prune();
@@ -182,8 +182,8 @@ Status Executor::enter(const Command& command, const line::Step& step) {
 }
 
 /// What an error sentence calls a setting: "weight of real server 1".
-std::string Executor::what(const Entry& entry, std::string_view word) const {
-  const bool list = word == "add" || word == "rem";
+std::string Executor::what(const Entry& entry) const {
+  const bool list = entry.field->is_repeated();
   if (place_.menu().parent == nullptr) return entry.word;
   return fmt::format("{} of {}", list ? entry.label : entry.word, place_.name());
 }
@@ -191,7 +191,7 @@ std::string Executor::what(const Entry& entry, std::string_view word) const {
 /// The checked arguments of a TUPLE, or the one of anything else.
 Result<std::vector<std::string>> Executor::values(const Entry& entry, const line::Step& step) const {
   const bool tuple = entry.kind == config::TUPLE;
-  const std::string name = what(entry, step[0].text);
+  const std::string name = what(entry);
   const std::size_t most = tuple ? entry.arguments.size() : 1;
   std::vector<std::string> checked;
   for (std::size_t i = 0; i < most; ++i) {
@@ -224,15 +224,20 @@ Status Executor::change_list(const Command& command, const line::Step& step) {
   named[0].text = command.word;
   auto checked = values(*command.entry, named);
   if (!checked) return checked.error();
+  Message* message = existing(place_.stops.size());
+  const auto missing = [&](std::string_view what) {
+    return Error{fmt::format("{} has no {} {}", place_.name(), what, line::join(*checked, " "))};
+  };
+  const Entry* whole = place_.menu().list_of(*command.entry);
+  if (whole != nullptr && (message == nullptr || !schema::contains(*message, *whole, *checked)))
+    return missing(whole->label);
   if (command.verb == Verb::add) {
     schema::add(object(), *command.entry, *checked);
     return Done{};
   }
-  Message* message = existing(place_.stops.size());
-  if (message != nullptr && schema::remove(*message, *command.entry, *checked)) return Done{};
-  std::string gone;
-  for (const auto& text : *checked) gone += " " + text;
-  return Error{fmt::format("{} has no {}{}", place_.name(), command.entry->label, gone)};
+  const bool removed = message != nullptr && schema::remove(*message, *command.entry, *checked);
+  // What is not disabled is enabled already.
+  return removed || whole != nullptr ? Status(Done{}) : missing(command.entry->label);
 }
 
 Status Executor::erase(const line::Step& step) {

@@ -280,5 +280,29 @@ TEST(ConfigText, NormaliseMakesEqualConfigurationsEqualMessages) {
       config, loaded("/c/slb/real 1/dis\n/c/slb/real 3/dis\n/c/slb/real 5/dis\n/c/slb/group 1/add 1/add 3")));
 }
 
+TEST(ConfigText, AMemberIsDisabledInOneGroupOnlyAndForgottenWithIt) {
+  constexpr std::string_view kGroup = "/c/slb/group 1\n\tadd 1\n\tadd 2\n";
+  auto config = loaded(std::string(kGroup) + "/c/slb/group 1/dis 2");
+  EXPECT_EQ(dump(config), std::string(kGroup) + "\tdis 2\n");
+  EXPECT_EQ(line_error("/c/slb/group 1/dis 3", kGroup), "real server group 1 has no real server 3");
+  EXPECT_EQ(line_error("/c/slb/group 1/ena 3", kGroup), "real server group 1 has no real server 3");
+  const auto before = config;
+  ASSERT_TRUE(load("/c/slb/group 1/enable 2/ena 1", config).ok());
+  EXPECT_EQ(diff(before, config), "/c/slb/group 1\n\tena 2\n");
+  config = before;
+  ASSERT_TRUE(load("/c/slb/group 1/rem 2\n/c/slb/group 1/add 2", config).ok());
+  ASSERT_TRUE(load("/c/slb/group 1/rem 2", config).ok());
+  ASSERT_TRUE(load("/c/slb/group 1/add 2", config).ok());
+  EXPECT_EQ(dump(config), kGroup);
+}
+
+TEST(ConfigText, TheMetricMayHaveAMask) {
+  EXPECT_EQ(dump(loaded("/c/slb/group 1/metric phash 255.255.255.0")),
+            "/c/slb/group 1\n\tmetric phash 255.255.255.0\n");
+  EXPECT_EQ(dump(loaded("/c/slb/group 1/metric leastconns/name x")), "/c/slb/group 1\n\tname \"x\"\n");
+  EXPECT_EQ(line_error("/c/slb/group 1/metric phash 255.0.255.0"),
+            "mask of metric of real server group 1: 255.0.255.0 is not allowed, allowed is a subnet mask");
+}
+
 }  // namespace
 }  // namespace headgate::text

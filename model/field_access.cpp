@@ -89,7 +89,7 @@ bool same(const Message& a, const Message& b) {
 int position(const Message& message, const Entry& entry, const std::vector<std::string>& canonical) {
   const Reflection& reflect = *message.GetReflection();
   const int size = reflect.FieldSize(message, entry.field);
-  if (entry.kind == config::MEMBERS) {
+  if (entry.numbers()) {
     const std::uint32_t wanted = number_in(canonical.front());
     for (int i = 0; i < size; ++i)
       if (reflect.GetRepeatedUInt32(message, entry.field, i) == wanted) return i;
@@ -125,7 +125,7 @@ std::vector<std::tuple<Ip, std::uint32_t, std::string>> order_of(const Message& 
 bool before(const Message& message, const Entry& entry, int a, int b) {
   const Reflection& reflect = *message.GetReflection();
   const FieldDescriptor* field = entry.field;
-  if (entry.kind == config::MEMBERS)
+  if (entry.numbers())
     return reflect.GetRepeatedUInt32(message, field, a) < reflect.GetRepeatedUInt32(message, field, b);
   const Message& left = reflect.GetRepeatedMessage(message, field, a);
   const Message& right = reflect.GetRepeatedMessage(message, field, b);
@@ -178,9 +178,8 @@ std::vector<std::string> list_of(const Message& message, const Entry& entry) {
   const Reflection& reflect = *message.GetReflection();
   std::vector<std::string> texts;
   for (int i = 0; i < reflect.FieldSize(message, entry.field); ++i)
-    texts.push_back(entry.kind == config::MEMBERS
-                        ? std::to_string(reflect.GetRepeatedUInt32(message, entry.field, i))
-                        : tuple_text(reflect.GetRepeatedMessage(message, entry.field, i), entry));
+    texts.push_back(entry.numbers() ? std::to_string(reflect.GetRepeatedUInt32(message, entry.field, i))
+                                    : tuple_text(reflect.GetRepeatedMessage(message, entry.field, i), entry));
   return texts;
 }
 
@@ -216,12 +215,16 @@ bool add(Message& message, const Entry& entry, const std::vector<std::string>& c
   const Reflection& reflect = *message.GetReflection();
   const int size = reflect.FieldSize(message, entry.field);
   if (position(message, entry, canonical) < size) return false;
-  if (entry.kind == config::MEMBERS)
+  if (entry.numbers())
     reflect.AddUInt32(&message, entry.field, number_in(canonical.front()));
   else
     fill_tuple(*reflect.AddMessage(&message, entry.field), entry, canonical);
   settle(message, entry, size);
   return true;
+}
+
+bool contains(const Message& message, const Entry& entry, const std::vector<std::string>& canonical) {
+  return position(message, entry, canonical) < message.GetReflection()->FieldSize(message, entry.field);
 }
 
 bool remove(Message& message, const Entry& entry, const std::vector<std::string>& canonical) {
@@ -328,6 +331,18 @@ void normalise_tuple(Message& message, const Entry& entry) {
   remove_doubles(message, entry);
 }
 
+/// Of a SUBSET: what its list does not hold is gone.
+void keep_within(Message& message, const Entry& entry) {
+  const Reflection& reflect = *message.GetReflection();
+  const auto held = [&](std::uint32_t number) {
+    for (int i = 0; i < reflect.FieldSize(message, entry.within); ++i)
+      if (reflect.GetRepeatedUInt32(message, entry.within, i) == number) return true;
+    return false;
+  };
+  for (int i = reflect.FieldSize(message, entry.field) - 1; i >= 0; --i)
+    if (!held(reflect.GetRepeatedUInt32(message, entry.field, i))) take_out(message, *entry.field, i);
+}
+
 }  // namespace
 
 void normalise(Message& message, const Menu& menu) {
@@ -336,9 +351,10 @@ void normalise(Message& message, const Menu& menu) {
       normalise_menu(message, entry);
     } else if (entry.kind == config::TUPLE) {
       normalise_tuple(message, entry);
-    } else if (entry.kind == config::MEMBERS) {
+    } else if (entry.numbers()) {
       sort_list(message, entry);
       remove_doubles(message, entry);
+      if (entry.within != nullptr) keep_within(message, entry);
     } else if (is_default(message, entry)) {
       message.GetReflection()->ClearField(&message, entry.field);
     }

@@ -31,6 +31,9 @@ void set(Message& message, const Entry& entry, const std::string& canonical);
 void set_tuple(Message& message, const Entry& entry, const std::vector<std::string>& canonical);
 /// Adds to a list, in order; false when it is there already.
 bool add(Message& message, const Entry& entry, const std::vector<std::string>& canonical);
+/// Whether a list holds it.
+[[nodiscard]] bool contains(const Message& message, const Entry& entry,
+                            const std::vector<std::string>& canonical);
 /// Removes from a list; false when it is not there.
 bool remove(Message& message, const Entry& entry, const std::vector<std::string>& canonical);
 
@@ -49,7 +52,8 @@ void clear_if_empty(Message& message, const Entry& entry);
 /// The key of an object as a number, by which objects are ordered.
 [[nodiscard]] std::uint32_t key_number(const Message& object, const Menu& menu);
 
-/// Puts keyed objects and lists in order, removes what stands twice in a list, drops what equals its default.
+/// Puts keyed objects and lists in order, removes what stands twice in a list, and from a subset what its
+/// list does not hold, drops what equals its default.
 void normalise(Message& message, const Menu& menu);
 
 }  // namespace headgate::schema

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "model/config_text.h"
 #include "model/field_access.h"
 #include "model/ip.h"
@@ -60,6 +62,7 @@ class RandomConfig {
 
   std::string value(const schema::Entry& entry) {
     const auto texts = schema::candidates(entry);
+    if (entry.kind == config::BACKUP) return backup(entry);
     if (entry.kind == config::ADDRESS) return address();
     if (entry.kind == config::PREFIX && below(2) == 0) return std::to_string(1 + below(128));
     if (entry.kind == config::MASK || entry.kind == config::PREFIX) return mask_of(below(33)).text();
@@ -76,6 +79,12 @@ class RandomConfig {
     for (std::uint8_t& octet : ipv6.octets)
       if (below(2) == 0) octet = static_cast<std::uint8_t>(random_());
     return ipv6.text();
+  }
+
+  std::string backup(const schema::Entry& entry) {
+    if (below(8) == 0) return "none";
+    const bool group = entry.range.spans.empty() || below(2) == 0;
+    return fmt::format("{}{}", group ? "g" : "", 1 + below(10));
   }
 
   std::uint32_t number(const schema::Range& range) {

@@ -106,6 +106,8 @@ Entry Tree::entry(const FieldDescriptor& field, Menu& menu, config::Level level)
   entry.level = word.has_level() ? word.level() : level;
   entry.field = &field;
   entry.trailing = word.trailing();
+  entry.unbuilt.assign(word.unbuilt().begin(), word.unbuilt().end());
+  if (entry.kind == config::SUBSET) entry.within = field.containing_type()->FindFieldByName(word.within());
   if (entry.kind == config::MENU) {
     Menu& below = build(*field.message_type(), &menu, menu.path + "/" + entry.word, entry.level);
     below.alias_paths.assign(word.alias_path().begin(), word.alias_path().end());
@@ -121,7 +123,7 @@ void Tree::add_commands(Menu& menu) {
   std::vector<Command> aliases;
   for (const Entry& entry : menu.entries) {
     const auto words = entry.words();
-    const bool list = words.front() == "add";
+    const bool list = entry.field->is_repeated();
     const bool twin = words.size() == 2;
     const Verb first = entry.kind == config::MENU ? Verb::enter
                        : list                     ? Verb::add
@@ -130,9 +132,10 @@ void Tree::add_commands(Menu& menu) {
     menu.commands.push_back({words[0], first, &entry});
     if (twin) menu.commands.push_back({words[1], list ? Verb::remove : Verb::off, &entry});
     for (const auto& alias : entry.aliases) aliases.push_back({alias, first, &entry, true});
-    if (entry.kind != config::STATE) continue;
-    aliases.push_back({"enable", Verb::on, &entry, true});
-    aliases.push_back({"disable", Verb::off, &entry, true});
+    const bool subset = entry.kind == config::SUBSET;
+    if (entry.kind != config::STATE && !subset) continue;
+    aliases.push_back({"enable", subset ? Verb::remove : Verb::on, &entry, true});
+    aliases.push_back({"disable", subset ? Verb::add : Verb::off, &entry, true});
   }
   if (menu.key != nullptr) menu.commands.push_back({"del", Verb::erase, nullptr});
   std::ranges::move(aliases, std::back_inserter(menu.commands));
@@ -170,6 +173,7 @@ Menu* Tree::find(const std::vector<std::string_view>& words) {
 std::vector<std::string> Entry::words() const {
   if (kind == config::STATE) return {"ena", "dis"};
   if (kind == config::POWER) return {"on", "off"};
+  if (kind == config::SUBSET) return {"dis", "ena"};
   if (kind == config::MEMBERS || (kind == config::TUPLE && field->is_repeated())) return {"add", "rem"};
   return {word};
 }
@@ -177,6 +181,11 @@ std::vector<std::string> Entry::words() const {
 const Entry* Menu::find(std::string_view exact_word) const {
   const auto found = std::ranges::find(entries, exact_word, &Entry::word);
   return found == entries.end() ? nullptr : &*found;
+}
+
+const Entry* Menu::list_of(const Entry& subset) const {
+  if (subset.within == nullptr) return nullptr;
+  return &*std::ranges::find(entries, subset.within, &Entry::field);
 }
 
 Result<Command> Menu::match(std::string_view word) const {

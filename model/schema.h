@@ -43,11 +43,15 @@ struct Entry {
   std::string unit;
   config::Level level = config::ADMIN;
   const google::protobuf::FieldDescriptor* field = nullptr;
-  const Menu* menu = nullptr;    ///< MENU only
-  std::vector<Entry> arguments;  ///< TUPLE only
-  bool trailing = false;         ///< an argument that may be left out
+  const Menu* menu = nullptr;                                 ///< MENU only
+  std::vector<Entry> arguments;                               ///< TUPLE only
+  bool trailing = false;                                      ///< an argument that may be left out
+  std::vector<std::string> unbuilt;                           ///< values that are refused as not built yet
+  const google::protobuf::FieldDescriptor* within = nullptr;  ///< SUBSET only: the list it is part of
 
-  /// The words that may be typed for it: one, or two for STATE, POWER, MEMBERS and repeated TUPLE.
+  /// Whether it is a list of numbers: MEMBERS or SUBSET.
+  [[nodiscard]] bool numbers() const { return kind == config::MEMBERS || kind == config::SUBSET; }
+  /// The words that may be typed for it: one, or two for STATE, POWER and lists; of a list the first adds.
   [[nodiscard]] std::vector<std::string> words() const;
   [[nodiscard]] bool keyed() const { return kind == config::MENU && field->is_repeated(); }
 };
@@ -87,6 +91,8 @@ struct Menu {
   std::vector<Command> commands;  ///< in the order of the entries; `del` after them, aliases last
 
   [[nodiscard]] const Entry* find(std::string_view exact_word) const;
+  /// The list that a SUBSET of this menu is part of; null for everything else.
+  [[nodiscard]] const Entry* list_of(const Entry& subset) const;
   /// The command of an exact word or a unique prefix; else a sentence that quotes the word.
   [[nodiscard]] Result<Command> match(std::string_view word) const;
 };

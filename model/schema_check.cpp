@@ -23,6 +23,8 @@ std::optional<std::uint32_t> decimal(std::string_view text) {
 }
 
 Error refused(const Entry& entry, std::string_view argument, std::string_view what) {
+  if (std::ranges::count(entry.unbuilt, argument) != 0)
+    return {fmt::format("{}: {} is not built yet, allowed is {}", what, argument, allowed(entry))};
   const std::string shown = argument.empty() ? std::string("an empty value") : line::shown(argument);
   return {fmt::format("{}: {} is not allowed, allowed is {}", what, shown, allowed(entry))};
 }
@@ -69,6 +71,27 @@ std::optional<std::string> keyword(const Entry& entry, std::string_view argument
   return found;
 }
 
+/// The numbers of groups, wherever one is named.
+const Range& group_numbers() {
+  return root().find("slb")->menu->find("group")->menu->key->range;
+}
+
+/// "g1-g1024"
+std::string group_text() {
+  const Range::Span span = group_numbers().spans.front();
+  return fmt::format("g{}-g{}", span.low, span.high);
+}
+
+/// "none", "3" or "r3" for a real server, "g3" for a group; where only a group may be named, "3" is one, too.
+std::optional<std::string> backup(const Entry& entry, std::string_view argument) {
+  if (argument == "none") return "none";
+  const bool marked = argument.starts_with('g') || argument.starts_with('r');
+  const bool group = argument.starts_with('g') || (!marked && entry.range.spans.empty());
+  const auto value = decimal(marked ? argument.substr(1) : argument);
+  if (!value || !(group ? group_numbers() : entry.range).contains(*value)) return std::nullopt;
+  return fmt::format("{}{}", group ? "g" : "", *value);
+}
+
 /// "e", "en", "ena", "enable" and what lies between; likewise for dis, on and off.
 std::optional<std::string> flag(const Entry& entry, std::string_view argument) {
   if (argument.empty()) return std::nullopt;
@@ -93,7 +116,10 @@ std::optional<std::string> canonical(const Entry& entry, std::string_view argume
   switch (entry.kind) {
     case config::NUMBER:
     case config::MEMBERS:
+    case config::SUBSET:
       return number(entry, argument);
+    case config::BACKUP:
+      return backup(entry, argument);
     case config::SERVICE:
       return service(entry, argument);
     case config::ADDRESS:
@@ -143,6 +169,9 @@ std::string allowed(const Entry& entry) {
       return "on or off";
     case config::CHOICE:
       return line::join(candidates(entry), ", ");
+    case config::BACKUP:
+      return fmt::format("none, {}{}", entry.range.spans.empty() ? "" : entry.range.text() + " or ",
+                         group_text());
     case config::SERVICE:
       return entry.range.text() + " or a name such as http";
     case config::TEXT:

@@ -51,6 +51,9 @@ TEST(Schema, EveryFieldIsAnnotatedAndHasAKindAndHelp) {
 TEST(Schema, KeyedMenusHaveAKeyAndAnObjectAndTheOthersNone) {
   for (const Menu* menu : all_menus())
     for (const Entry& entry : menu->entries) {
+      if (entry.kind == config::SUBSET) {
+        EXPECT_NE(menu->list_of(entry), nullptr) << entry.field->full_name();
+      }
       if (entry.menu == nullptr) continue;
       EXPECT_EQ(entry.keyed(), entry.menu->key != nullptr) << entry.menu->path;
       EXPECT_EQ(entry.keyed(), !entry.menu->object.empty()) << entry.menu->path;
@@ -136,9 +139,33 @@ TEST(Schema, FlagsAndChoicesTakeAbbreviations) {
   for (const char* word : {"e", "en", "ena", "enable"}) EXPECT_EQ(checked(grace, word), "ena");
   for (const char* word : {"d", "dis", "disable", "disabl"}) EXPECT_EQ(checked(grace, word), "dis");
   EXPECT_EQ(checked(grace, "on"), "Error: it: on is not allowed, allowed is ena or dis");
-  const Entry& metric = entry_at("/cfg/slb/group", "metric");
+  const Entry& metric = entry_at("/cfg/slb/group", "metric").arguments[0];
   EXPECT_EQ(checked(metric, "round"), "roundrobin");
-  EXPECT_EQ(checked(metric, "x"), "Error: it: x is not allowed, allowed is leastconns, roundrobin, hash");
+  EXPECT_EQ(
+      checked(metric, "x"),
+      "Error: it: x is not allowed, allowed is leastconns, roundrobin, hash, minmisses, phash, response, "
+      "bandwidth, svcleast");
+  EXPECT_EQ(checked(entry_at("/cfg/slb/virt/service", "thash"), "sip"), "sip") << "a word may begin another";
+}
+
+TEST(Schema, WhatIsNotBuiltYetSaysSo) {
+  const Entry& pbind = entry_at("/cfg/slb/virt/service", "pbind");
+  EXPECT_EQ(checked(pbind, "cookie"), "Error: it: cookie is not built yet, allowed is disable, clientip");
+  EXPECT_EQ(checked(pbind, "cookies"), "Error: it: cookies is not allowed, allowed is disable, clientip");
+}
+
+TEST(Schema, ABackupIsAServerOrAGroupOrNone) {
+  const Entry& backup = entry_at("/cfg/slb/real", "backup");
+  EXPECT_EQ(checked(backup, "3"), "3");
+  EXPECT_EQ(checked(backup, "r3"), "3");
+  EXPECT_EQ(checked(backup, "g1024"), "g1024");
+  EXPECT_EQ(checked(backup, "none"), "none");
+  for (const char* bad : {"0", "1024", "g0", "g1025", "g", "r", "g03", "gr3", "group"})
+    EXPECT_EQ(checked(backup, bad),
+              std::string("Error: it: ") + bad + " is not allowed, allowed is none, 1-1023 or g1-g1024");
+  const Entry& second = entry_at("/cfg/slb/group", "secbkp");
+  EXPECT_EQ(checked(second, "7"), "g7") << "only a group can be meant";
+  EXPECT_EQ(checked(second, "r7"), "Error: it: r7 is not allowed, allowed is none, g1-g1024");
 }
 
 TEST(Schema, AddressesAndMasksAreComplete) {

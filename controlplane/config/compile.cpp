@@ -3,69 +3,12 @@
 
 #include <algorithm>
 
+#include "controlplane/config/compile_services.h"
 #include "controlplane/config/topology.h"
+#include "model/members.h"
 
 namespace headgate::config {
 namespace {
-
-constexpr std::uint64_t kSecondsPerMinute = 60;
-constexpr std::uint64_t kLongestIdle = 3ull * 365 * 24 * 3600;
-
-struct FlatService {
-  const Virt& virt;
-  const Service& service;
-  const Group& group;
-  Protocol protocol;
-};
-
-/// The services that are switched: of enabled virtual servers, while balancing is on.
-std::vector<FlatService> services(const Config& config) {
-  std::vector<FlatService> result;
-  if (!config.slb().enabled()) return result;
-  for (const Virt& virt : config.slb().virt())
-    for (const Service& service : virt.service()) {
-      const Group* group = find_group(config, service.group());
-      if (!virt.enabled() || group == nullptr) continue;
-      for (const Protocol protocol : protocols_of(service))
-        result.push_back({virt, service, *group, protocol});
-    }
-  return result;
-}
-
-bool usable(const Real* real) {
-  return real != nullptr && !address_of(real->rip()).none();
-}
-
-/// Slow ageing stretches every idle time (reference 5.2): the configured minutes are those of slowage 0.
-/// Three years are for ever, and within what the dataplane's clock can tell apart.
-std::uint32_t idle_seconds(const Config& config, const Service& service, const Real& real) {
-  const std::uint64_t minutes = service.tmout() != 0 ? service.tmout() : real.tmout();
-  return static_cast<std::uint32_t>(
-      std::min(minutes * kSecondsPerMinute << config.slb().adv().slowage(), kLongestIdle));
-}
-
-void add_member(const Config& config, const FlatService& from, const Real& real, forwarding::Service& to) {
-  forwarding::Member& member = *to.add_member();
-  member.set_real(real.number());
-  member.set_rip(address_of(real.rip()).wire());
-  member.set_rport(real_port(from.service));
-  member.set_weight(real.weight());
-  member.set_idle_seconds(idle_seconds(config, from.service, real));
-  *member.mutable_target() =
-      to_message(target_of(config, from.virt, from.service, real.number(), from.protocol));
-}
-
-void add_service(const Config& config, const FlatService& from, forwarding::Generation& generation) {
-  forwarding::Service& service = *generation.add_service();
-  service.set_virt(from.virt.number());
-  service.set_vip(address_of(from.virt.vip()).wire());
-  service.set_vport(from.service.vport());
-  service.set_protocol(static_cast<std::uint32_t>(from.protocol));
-  service.set_group(from.group.number());
-  service.set_metric(static_cast<forwarding::Metric>(from.group.metric()));
-  for (const std::uint32_t number : from.group.member())
-    if (const Real* real = find_real(config, number); usable(real)) add_member(config, from, *real, service);
-}
 
 void add_port(const Config& config, const Port& from, forwarding::Generation& generation) {
   const std::uint32_t vlan = vlan_of(config, from);
@@ -82,27 +25,27 @@ void add_port(const Config& config, const Port& from, forwarding::Generation& ge
   }
 }
 
+forwarding::Settings settings_of(const Advanced& adv) {
+  constexpr std::uint32_t kMetricUnit = 10;  // seconds, of metrci
+  forwarding::Settings settings;
+  settings.set_check_resets(adv.rstchk());
+  settings.set_syn_attack_seconds(adv.synatk().inter());
+  settings.set_syn_attack_threshold(adv.synatk().thrsh());
+  settings.set_session_attack_seconds(adv.intrval());
+  settings.set_session_attack_limit(adv.intrval() == 0 ? 0 : adv.allowlim());
+  settings.set_persist_bits4(prefix_length(address_of(adv.pmask()).v4()).value_or(32));
+  settings.set_persist_bits6(adv.pmask6());
+  settings.set_metric_seconds(adv.metrci() * kMetricUnit);
+  return settings;
+}
+
 forwarding::Generation generation_of(const Config& config) {
   forwarding::Generation generation;
   for (const Port& port : config.port()) add_port(config, port, generation);
-  for (const FlatService& service : services(config)) add_service(config, service, generation);
+  add_services(config, generation);
   generation.mutable_ageing()->set_closed_seconds(1u << config.slb().adv().fastage());
+  *generation.mutable_settings() = settings_of(config.slb().adv());
   return generation;
-}
-
-std::map<TargetKey, Target> targets_of(const Config& config) {
-  std::map<TargetKey, Target> targets;
-  for (const auto& [virt, service, group, protocol] : services(config))
-    for (const std::uint32_t number : group.member()) {
-      const Real* real = find_real(config, number);
-      if (!usable(real)) continue;
-      targets[target_of(config, virt, service, number, protocol)] = {
-          .address = address_of(real->rip()),
-          .check = check_of(config, virt, service, group, protocol),
-          .policy = {std::chrono::seconds(real->inter()), real->retry(), real->restr()},
-          .enabled = real->enabled()};
-    }
-  return targets;
 }
 
 kernel::Link link_of(const Port& port) {
@@ -149,48 +92,14 @@ kernel::Plan kernel_plan(const Config& config, const forwarding::Generation& gen
     const Ip vip = ip_of(service.vip());
     plan.addresses.insert(vip_address(config, vip));
     plan.guard.vips.insert(vip);
-    for (const forwarding::Member& member : service.member())
+    for_each_member(service, [&](const forwarding::Member& member) {
       plan.guard.services.insert({ip_of(member.rip()), static_cast<L4Port>(member.rport())});
+    });
   }
   return plan;
 }
 
-probe::Kind kind_of(Health health) {
-  switch (health) {
-    case HEALTH_TCP:
-      return probe::Kind::tcp;
-    case HEALTH_HTTP:
-      return probe::Kind::http;
-    case HEALTH_ICMP:
-      return probe::Kind::icmp;
-  }
-  return probe::Kind::tcp;
-}
-
 }  // namespace
-
-L4Port real_port(const Service& service) {
-  return static_cast<L4Port>(service.rport() != 0 ? service.rport() : service.vport());
-}
-
-probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Group& group,
-                      Protocol protocol) {
-  if (protocol == Protocol::udp) return {probe::Kind::icmp, {}, {}};
-  return probe::resolve({.health = kind_of(group.health()),
-                         .content = group.content(),
-                         .hname = service.hname(),
-                         .dname = virt.dname(),
-                         .vport = static_cast<L4Port>(service.vport()),
-                         .allow_http_anywhere = config.slb().adv().allowhc()});
-}
-
-TargetKey target_of(const Config& config, const Virt& virt, const Service& service, std::uint32_t real,
-                    Protocol protocol) {
-  const Group* group = find_group(config, service.group());
-  const probe::Check check =
-      group != nullptr ? check_of(config, virt, service, *group, protocol) : probe::Check{};
-  return {real, real_port(service), protocol, check.identity()};
-}
 
 forwarding::Target to_message(const TargetKey& key) {
   forwarding::Target target;
@@ -207,7 +116,9 @@ TargetKey from_message(const forwarding::Target& target) {
 }
 
 Compiled compile(const Config& config) {
-  Compiled compiled{generation_of(config), targets_of(config), {}};
+  Compiled compiled{generation_of(config), targets_of(config), {}, {}};
+  for (const Group& group : config.slb().group())
+    if (group.realthr() != 0) compiled.alert_at[group.number()] = group.realthr();
   compiled.kernel = kernel_plan(config, compiled.generation);
   return compiled;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "controlplane/config/roles.h"
 #include "controlplane/health/service_state.h"
 #include "controlplane/kernel/plan.h"
 #include "controlplane/probe/check.h"
@@ -31,12 +33,15 @@ struct Target {
   probe::Check check;
   health::Policy policy;
   bool enabled = false;  ///< its real server is
+  /// The targets of its backup, when it does not take over from that as soon as it is up again (preempt dis).
+  std::set<TargetKey> yields_to;
 };
 
 struct Compiled {
   forwarding::Generation generation;  ///< without number
   std::map<TargetKey, Target> targets;
   kernel::Plan kernel;
+  std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr of the groups that have one
 };
 
 [[nodiscard]] Compiled compile(const Config& config);
@@ -45,9 +50,9 @@ struct Compiled {
 /// nothing of UDP: that gets icmp (reference 4.2).
 [[nodiscard]] probe::Check check_of(const Config& config, const Virt& virt, const Service& service,
                                     const Group& group, Protocol protocol);
-/// The identity of the target that decides about a member of a service.
+/// The identity of the target that decides about a real server in its role for a service.
 [[nodiscard]] TargetKey target_of(const Config& config, const Virt& virt, const Service& service,
-                                  std::uint32_t real, Protocol protocol);
+                                  const Player& player, Protocol protocol);
 /// The port of the real servers: rport, or the virtual port when that is 0.
 [[nodiscard]] L4Port real_port(const Service& service);
 

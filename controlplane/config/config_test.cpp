@@ -69,12 +69,36 @@ INSTANTIATE_TEST_SUITE_P(
              "/cfg/l3/gw 1: gateway 192.0.2.1 is in the subnet of no enabled interface"},
         Rule{"/c/l3/gw 1/ena/addr 10.10.1.5",
              "/cfg/l3/gw 1: gateway 10.10.1.5 is the address of interface 1"},
+        Rule{"/c/slb/real 1/backup 1", "/cfg/slb/real 1: is its own backup"},
+        Rule{"/c/slb/real 1/backup 9", "/cfg/slb/real 1: backup: real server 9 does not exist"},
+        Rule{"/c/slb/real 1/backup g9", "/cfg/slb/real 1: backup: group 9 does not exist"},
+        Rule{"/c/slb/real 1/backup g2", "/cfg/slb/real 1: backup: group 2 has no other real server"},
+        Rule{"/c/slb/group 1/backup g1", "/cfg/slb/group 1: backup: a group can't be its own backup"},
+        Rule{"/c/slb/group 1/backup 9", "/cfg/slb/group 1: backup: real server 9 does not exist"},
+        Rule{"/c/slb/group 1/secbkp 9", "/cfg/slb/group 1: secbkp: group 9 does not exist"},
+        Rule{"/c/slb/group 1/metric hash 255.255.255.0",
+             "/cfg/slb/group 1: metric: only phash has a mask; remove 255.255.255.0"},
+        Rule{"/c/slb/group 1/metric phash 0.0.0.0",
+             "/cfg/slb/group 1: metric: with mask 0.0.0.0 phash gives all clients to one server"},
+        Rule{"/c/slb/group 1/minthrsh 2/maxthrsh 1",
+             "/cfg/slb/group 1: maxthrsh 1 is less than minthrsh 2, allowed is 0 or 2 and more"},
+        Rule{"/c/slb/group 1/maxthrsh 1", "/cfg/slb/group 1: maxthrsh has no effect without minthrsh"},
+        Rule{"/c/slb/group 1/minthrsh 3",
+             "/cfg/slb/group 1: minthrsh 3 and maxthrsh 0 can't be reached with 2 real servers"},
+        Rule{"/c/slb/adv/pmask 0.0.0.0", "/cfg/slb/adv: pmask 0.0.0.0 makes one client of all"},
         Rule{"/c/l3/route/add 10.20.0.1 255.255.0.0 10.10.2.1",
              "/cfg/l3/route 10.20.0.1 255.255.0.0: destination 10.20.0.1 has bits outside of its mask"}));
 
 // Reports 112: what looks like a duplicate and is none.
 TEST(Validate, OneAddressInTwoVirtualServersOnDifferentPortsIsFine) {
   EXPECT_THAT(problems_with("/c/slb/virt 2/ena/vip 10.10.1.100\n/c/slb/virt 2/service https/group 1"),
+              IsEmpty());
+}
+
+// Reports 50, and what looks like a loop: what stands in is never asked for its own backup.
+TEST(Validate, AMemberMayBeABackupAndServersEachOthers) {
+  EXPECT_THAT(problems_with("/c/slb/real 1/backup 2\n/c/slb/real 2/backup 1\n/c/slb/group 2/backup g1\n"
+                            "/c/slb/group 1/backup g2/secbkp g2"),
               IsEmpty());
 }
 
@@ -153,7 +177,8 @@ TEST(Compile, TheLowestEnabledGatewayIsTheDefaultRoute) {
 
 TEST(Plan, DisablingAServerEndsItsBindings) {
   EXPECT_THAT(plan(lab(), with(lab(), "/c/slb/real 1/dis")).ended,
-              testing::UnorderedElementsAre(Binding{1, 80, 6, 1, 8080}, Binding{1, 21, 6, 1, 21}));
+              testing::UnorderedElementsAre(Binding{1, 80, 6, 1, 8080, 1, "10.10.1.100", "10.10.2.11"},
+                                            Binding{1, 21, 6, 1, 21, 2, "10.10.1.100", "10.10.2.11"}));
 }
 
 TEST(Plan, AnUnrelatedChangeEndsNothing) {
@@ -163,22 +188,25 @@ TEST(Plan, AnUnrelatedChangeEndsNothing) {
 
 TEST(Plan, CountsTheSessionsThatEnd) {
   forwarding::Stats stats;
-  for (const std::uint32_t number : {1u, 2u}) {
-    forwarding::RealStats& real = *stats.add_real();
-    real.set_real(number);
-    real.mutable_counts()->set_current(number * 10);
-    forwarding::VirtStats& virt = *stats.add_virt();
-    virt.set_virt(1);
-    virt.set_real(number);
-    virt.mutable_counts()->set_current(number * 3);
-  }
+  const auto count = [&](std::uint32_t real, std::uint64_t current) {
+    forwarding::VirtStats& row = *stats.add_virt();
+    row.set_virt(1);
+    row.set_real(real);
+    row.mutable_counts()->set_current(current);
+  };
+  count(1, 10);
+  count(2, 20);
   const auto ended = [&](std::string_view change) {
     return sessions_ended(plan(lab(), with(lab(), std::string(change))), stats);
   };
   EXPECT_EQ(ended("/c/slb/real 2/dis"), 20u);
   EXPECT_EQ(ended("/c/slb/real 1/dis\n/c/slb/real 2/dis"), 30u);
-  EXPECT_EQ(ended("/c/slb/virt 1/service ftp/del"), 3u);  // at most: real server 1 keeps http
+  EXPECT_EQ(ended("/c/slb/virt 1/service ftp/del"), 10u) << "at most: real server 1 keeps http";
+  EXPECT_EQ(ended("/c/slb/group 3/add 1\n/c/slb/virt 1/service ftp/group 3"), 10u) << "counted for the group";
+  EXPECT_EQ(ended("/c/slb/real 2/rip 10.10.2.13"), 20u) << "another server";
   EXPECT_EQ(ended("/c/slb/real 2/weight 7"), 0u);
+  EXPECT_EQ(ended("/c/slb/group 1/dis 2"), 0u) << "graceful";
+  EXPECT_EQ(ended("/c/slb/group 1/rem 2\n/c/slb/real 1/backup 2"), 0u) << "another role of the same binding";
 }
 
 // ---- Candidates

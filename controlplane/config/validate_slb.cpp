@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/config/roles.h"
 #include "controlplane/config/topology.h"
 #include "controlplane/config/validate.h"
 #include "model/ports.h"
@@ -64,13 +65,6 @@ void check_rips(const Config& config, Problems& problems) {
   }
 }
 
-void check_group(const Config& config, const Group& group, Problems& problems) {
-  for (const std::uint32_t member : group.member())
-    if (find_real(config, member) == nullptr)
-      problems.push_back({fmt::format("/cfg/slb/group {}", group.number()),
-                          fmt::format("real server {} does not exist", member)});
-}
-
 void check_port(const Config& config, const SlbPort& port, Problems& problems) {
   const Port* physical = find_port(config, port.number());
   if (physical == nullptr || physical->device().empty())
@@ -99,14 +93,15 @@ template <class Wrong>
 void check_families(const Config& config, const Virt& virt, const Group& group, Wrong wrong) {
   const Ip vip = address_of(virt.vip());
   if (!virt.enabled() || vip.none()) return;
-  for (const std::uint32_t member : group.member()) {
-    const Real* real = find_real(config, member);
-    const Ip rip = real == nullptr ? Ip{} : address_of(real->rip());
-    if (rip.none() || rip.is_v4() == vip.is_v4()) continue;
-    return wrong(
-        fmt::format("vip {} can't be served by real server {} of group {}: its rip {} is of another family",
-                    vip.text(), member, group.number(), rip.text()));
-  }
+  const Real* foreign = nullptr;
+  for_each_player(cast_of(config, group), [&](const Player& player) {
+    if (foreign == nullptr && address_of(player.real->rip()).is_v4() != vip.is_v4()) foreign = player.real;
+  });
+  if (foreign == nullptr) return;
+  const bool member = std::ranges::count(group.member(), foreign->number()) != 0;
+  wrong(fmt::format("vip {} can't be served by real server {}{} of group {}: its rip {} is of another family",
+                    vip.text(), foreign->number(), member ? "" : ", a backup", group.number(),
+                    address_of(foreign->rip()).text()));
 }
 
 template <class Wrong>
@@ -155,7 +150,7 @@ void check_unique(const Config& config, Problems& problems) {
 void validate_slb(const Config& config, Problems& problems) {
   for (const Real& real : config.slb().real()) check_real(config, real, problems);
   check_rips(config, problems);
-  for (const Group& group : config.slb().group()) check_group(config, group, problems);
+  validate_groups(config, problems);
   for (const SlbPort& port : config.slb().port())
     if (port.client() || port.server()) check_port(config, port, problems);
   for (const Virt& virt : config.slb().virt()) {

@@ -261,8 +261,12 @@ Reply Service::get_log(const GetLog& get) const {
 Reply Service::set_operation(Conversation& talk, const SetOperation& set) {
   Status done = allow(talk, config::SLBOPER, "enable or disable servers");
   if (done.ok() && !forwarding::Operation_IsValid(set.operation())) done = Error{"unknown operation"};
-  if (done.ok()) done = engine_.set_operation(set.real(), set.operation());
-  return done.ok() ? Reply() : failed(done.error().message);
+  if (!done.ok()) return failed(done.error().message);
+  const auto warning = engine_.set_operation(set.real(), set.operation());
+  if (!warning) return failed(warning.error().message);
+  Reply reply;
+  if (!warning->empty()) reply.mutable_text()->set_text(*warning);
+  return reply;
 }
 
 void Service::ask_dataplane(forwarding::Order order, const OnReply& on_reply) {

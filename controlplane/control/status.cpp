@@ -104,9 +104,9 @@ void add_service(const Look& look, const config::Virt& virt, const config::Servi
   const config::Group* group = config::find_group(look.config, service.group());
   if (group == nullptr) return;
   status.set_check(config::check_of(look.config, virt, service, *group, protocol).word());
-  for (const std::uint32_t member : group->member())
-    fill_member(look, member,
-                watched_of(look, config::target_of(look.config, virt, service, member, protocol)),
+  for (const config::CastMember& member : config::cast_of(look.config, *group).members)
+    fill_member(look, member.self.real->number(),
+                watched_of(look, config::target_of(look.config, virt, service, member.self, protocol)),
                 *status.add_member());
 }
 
@@ -145,8 +145,10 @@ const Watched* best_of(const Look& look, const config::Group& group, std::uint32
       if (service.group() != group.number()) continue;
       for (const Protocol protocol : config::protocols_of(service)) {
         check = config::check_of(look.config, virt, service, group, protocol).word();
+        const config::Player player{config::find_real(look.config, member), &group, false};
+        if (player.real == nullptr) continue;
         const Watched* watched =
-            watched_of(look, config::target_of(look.config, virt, service, member, protocol));
+            watched_of(look, config::target_of(look.config, virt, service, player, protocol));
         if (watched != nullptr && (best == nullptr || watched->state.health == health::Health::up))
           best = watched;
       }
@@ -161,7 +163,7 @@ void add_group(const Look& look, const config::Group& group, StatusReply& reply)
   };
   status.set_number(group.number());
   status.set_name(group.name());
-  status.set_metric(keyword(config::Metric_descriptor(), group.metric()));
+  status.set_metric(keyword(config::Metric_descriptor(), group.metric().rule()));
   std::string check = keyword(config::Health_descriptor(), group.health());
   for (const std::uint32_t member : group.member())
     fill_member(look, member, best_of(look, group, member, check), *status.add_member());

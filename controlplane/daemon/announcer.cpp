@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/daemon/announcer.h"
 
-#include <optional>
-
 #include <fmt/format.h>
 
+#include "model/members.h"
 #include "model/ports.h"
 
 namespace headgate::daemon {
@@ -78,31 +77,125 @@ void tell_virts(const Picture& before, const Picture& now, std::vector<Announcem
   }
 }
 
-/// True when a member takes new sessions, false when none does; nothing while one that may is not proven.
-std::optional<bool> available(const forwarding::Service& service, const Monitor& monitor) {
-  bool unknown = false;
-  for (const forwarding::Member& member : service.member()) {
-    const auto found = monitor.targets().find(config::from_message(member.target()));
-    if (found == monitor.targets().end()) continue;
-    if (monitor.admission(found->second, found->first) == health::Admission::open) return true;
-    const bool may = found->second.target.enabled && monitor.operation(member.real()) == forwarding::ENABLED;
-    unknown = unknown || (may && found->second.state.health == Health::unknown);
-  }
-  return unknown ? std::nullopt : std::optional(false);
+/// What began and what ended between two sets, in words of `tell`.
+template <class Set, class Tell>
+void tell_changes(const Set& before, const Set& now, const Tell& tell) {
+  for (const auto& one : now)
+    if (!before.contains(one)) tell(one, "activated");
+  for (const auto& one : before)
+    if (!now.contains(one)) tell(one, "deactivated");
 }
 
-/// A virtual server serves as long as one of its services does.
-void note_service(const forwarding::Service& service, const Monitor& monitor, Picture& picture,
-                  std::set<std::uint32_t>& undecided) {
-  picture.vips[service.virt()] = ip_of(service.vip());
-  const auto serves = available(service, monitor);
-  if (!serves) undecided.insert(service.virt());
-  if (!serves) return;
-  picture.virt_services[{service.virt(), service.vport(), static_cast<Protocol>(service.protocol())}] =
-      *serves;
-  bool& virt = picture.virts.try_emplace(service.virt(), false).first->second;
-  virt = virt || *serves;
+std::string rip_of(const Picture& before, const Picture& now, std::uint32_t real) {
+  return value_or(now.rips, real, value_or(before.rips, real, Ip{})).text();
 }
+
+void tell_standby(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
+  const auto note = [&](std::string text) { lines.push_back({Severity::notice, std::move(text)}); };
+  const auto server = [&](std::uint32_t real) { return rip_of(before, now, real); };
+  tell_changes(before.failover, now.failover, [&](const Picture::Pair& pair, const char* what) {
+    note(fmt::format("slb: backup server {} {} for real server {}", server(pair.second), what,
+                     server(pair.first)));
+  });
+  tell_changes(before.overflow, now.overflow, [&](const Picture::Pair& pair, const char* what) {
+    note(fmt::format("slb: overflow server {} {} for real server {}", server(pair.second), what,
+                     server(pair.first)));
+  });
+  tell_changes(before.stepped_in_servers, now.stepped_in_servers,
+               [&](const Picture::Pair& pair, const char* what) {
+                 note(fmt::format("slb: backup server {} {} for real server group {}", server(pair.second),
+                                  what, pair.first));
+               });
+  tell_changes(
+      before.stepped_in_groups, now.stepped_in_groups, [&](const Picture::Pair& pair, const char* what) {
+        note(fmt::format("slb: backup group {} {} for real server group {}", pair.second, what, pair.first));
+      });
+}
+
+void tell_full(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
+  for (const std::uint32_t real : now.full)
+    if (!before.full.contains(real))
+      lines.push_back(
+          {Severity::alert, fmt::format("slb: real server {} has reached its maximum of {} sessions",
+                                        rip_of(before, now, real), value_or(now.maxcon, real, 0))});
+}
+
+/// Once for each fall to the threshold or below it.
+void tell_few(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
+  for (const auto& [group, threshold] : now.alert_at) {
+    const auto was = before.available.find(group);
+    const auto is = now.available.find(group);
+    if (was == before.available.end() || is == now.available.end()) continue;
+    if (was->second.size() <= threshold || is->second.size() > threshold) continue;
+    lines.push_back({Severity::alert,
+                     fmt::format("slb: real server group {} has {} available server{} left "
+                                 "(realthr {})",
+                                 group, is->second.size(), is->second.size() == 1 ? "" : "s", threshold)});
+  }
+}
+
+/// Puts the services of a generation into a picture.
+class Painter {
+ public:
+  Painter(const Monitor& monitor, const Picture& before, const std::set<std::uint32_t>& full,
+          Picture& picture)
+      : monitor_(monitor), before_(before), full_(full), picture_(picture) {}
+
+  void add(const forwarding::Service& service) {
+    const Picture::ServiceKey key{service.virt(), service.vport(), static_cast<Protocol>(service.protocol())};
+    const auto availability = [this](const forwarding::Member& member) {
+      return monitor_.availability(config::from_message(member.target()));
+    };
+    const health::Standby now = health::standby(
+        service,
+        {.availability = availability, .full = full_, .was_short = before_.closed_short.contains(key)});
+    picture_.vips[service.virt()] = ip_of(service.vip());
+    picture_.taking[key] = now.taking;
+    if (now.is_short) picture_.closed_short.insert(key);
+    picture_.failover.insert(now.failover.begin(), now.failover.end());
+    picture_.overflow.insert(now.overflow.begin(), now.overflow.end());
+    if (now.fallback) add_fallback(service, service.fallback(*now.fallback), now);
+    for (const forwarding::Member& member : service.member())
+      if (!member.resting() && availability(member) != health::Availability::closed)
+        picture_.available[service.group()].insert(member.real());
+    picture_.available.try_emplace(service.group());
+    settle_virt(key, now);
+  }
+
+  /// A virtual server serves as long as one of its services does.
+  void finish() {
+    std::erase_if(picture_.virts,
+                  [&](const auto& entry) { return !entry.second && undecided_.contains(entry.first); });
+  }
+
+ private:
+  void add_fallback(const forwarding::Service& service, const forwarding::Fallback& fallback,
+                    const health::Standby& now) {
+    if (fallback.group() != 0)
+      picture_.stepped_in_groups.insert({service.group(), fallback.group()});
+    else
+      for (const std::uint32_t real : now.taking) picture_.stepped_in_servers.insert({service.group(), real});
+  }
+
+  void settle_virt(const Picture::ServiceKey& key, const health::Standby& now) {
+    const std::uint32_t virt_number = std::get<0>(key);
+    // A server that is full is there all the same.
+    const bool serves = !now.taking.empty() || (now.available > 0 && !now.is_short);
+    if (!serves && now.undecided) {
+      undecided_.insert(virt_number);
+      return;
+    }
+    picture_.virt_services[key] = serves;
+    bool& virt = picture_.virts.try_emplace(virt_number, false).first->second;
+    virt = virt || serves;
+  }
+
+  const Monitor& monitor_;
+  const Picture& before_;
+  const std::set<std::uint32_t>& full_;
+  Picture& picture_;
+  std::set<std::uint32_t> undecided_;
+};
 
 }  // namespace
 
@@ -113,7 +206,8 @@ health::ServerState server_state_of(const Targets& targets, std::uint32_t real) 
   return health::server_state(views);
 }
 
-Picture picture_of(const forwarding::Generation& generation, const Monitor& monitor) {
+Picture picture_of(const config::Compiled& compiled, const Monitor& monitor, const Picture& before,
+                   const std::set<std::uint32_t>& full) {
   Picture picture;
   std::map<std::uint32_t, std::vector<health::ServiceView>> views;  // in one pass: a mass failure asks often
   for (const auto& [key, watched] : monitor.targets()) {
@@ -122,12 +216,30 @@ Picture picture_of(const forwarding::Generation& generation, const Monitor& moni
     views[key.real].push_back({watched.state.health, watched.heard});
   }
   for (const auto& [real, services] : views) picture.servers[real] = health::server_state(services).health;
-  std::set<std::uint32_t> undecided;
-  for (const forwarding::Service& service : generation.service())
-    note_service(service, monitor, picture, undecided);
-  std::erase_if(picture.virts,
-                [&](const auto& entry) { return !entry.second && undecided.contains(entry.first); });
+  Painter painter(monitor, before, full, picture);
+  for (const forwarding::Service& service : compiled.generation.service()) {
+    painter.add(service);
+    for_each_member(service, [&](const forwarding::Member& member) {
+      picture.maxcon[member.real()] = member.maxcon();
+      if (full.contains(member.real())) picture.full.insert(member.real());
+    });
+  }
+  painter.finish();
+  picture.alert_at = compiled.alert_at;
   return picture;
+}
+
+std::set<std::uint32_t> full_servers(const forwarding::Generation& generation,
+                                     const forwarding::Stats& stats) {
+  std::map<std::uint32_t, std::uint64_t> current;
+  for (const forwarding::RealStats& real : stats.real()) current[real.real()] = real.counts().current();
+  std::set<std::uint32_t> full;
+  for (const forwarding::Service& service : generation.service())
+    for_each_member(service, [&](const forwarding::Member& member) {
+      if (member.maxcon() != 0 && value_or(current, member.real(), 0) >= member.maxcon())
+        full.insert(member.real());
+    });
+  return full;
 }
 
 Picture carried_over(const Picture& before, Picture now) {
@@ -144,6 +256,9 @@ std::vector<Announcement> announcements(const Picture& before, const Picture& no
   std::vector<Announcement> lines;
   tell_servers(before, now, lines);
   tell_services(before, now, lines);
+  tell_full(before, now, lines);
+  tell_few(before, now, lines);
+  tell_standby(before, now, lines);
   tell_virt_services(before, now, lines);
   tell_virts(before, now, lines);
   return lines;

@@ -16,16 +16,38 @@ namespace headgate::daemon {
 
 /// The states that lines tell about.
 struct Picture {
+  using ServiceKey = std::tuple<std::uint32_t, std::uint32_t, Protocol>;  ///< virtual server, virtual port
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
   std::map<TargetKey, health::Health> services;
   std::map<std::uint32_t, health::ServerHealth> servers;
   /// Whether any member takes new sessions, by virtual server and by its service; absent while not known.
   std::map<std::uint32_t, bool> virts;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, Protocol>, bool> virt_services;  ///< with its port
+  std::map<ServiceKey, bool> virt_services;
   std::map<std::uint32_t, Ip> rips;
   std::map<std::uint32_t, Ip> vips;
+
+  std::map<ServiceKey, std::set<std::uint32_t>> taking;  ///< real servers that take new sessions
+  std::set<ServiceKey> closed_short;                     ///< closed for having fewer servers than minthrsh
+  std::set<Pair> failover;                               ///< server, and the backup that stands in for it
+  std::set<Pair> overflow;                               ///< full server, and the backup that helps out
+  std::set<Pair> stepped_in_groups;                      ///< group, and the one that has stepped in
+  std::set<Pair> stepped_in_servers;                     ///< group, and the server that has stepped in
+  std::set<std::uint32_t> full;                          ///< servers at maxcon
+  std::map<std::uint32_t, std::uint32_t> maxcon;         ///< by server
+  std::map<std::uint32_t, std::set<std::uint32_t>>
+      available;                                    ///< servers of a group that are not known to be gone
+  std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr, by group
 };
 
-[[nodiscard]] Picture picture_of(const forwarding::Generation& generation, const Monitor& monitor);
+/// What is now. `before` is what was, as far as that decides: a service that was closed for having too few
+/// servers waits for maxthrsh.
+[[nodiscard]] Picture picture_of(const config::Compiled& compiled, const Monitor& monitor,
+                                 const Picture& before, const std::set<std::uint32_t>& full);
+
+/// The real servers that have as many sessions as they may.
+[[nodiscard]] std::set<std::uint32_t> full_servers(const forwarding::Generation& generation,
+                                                   const forwarding::Stats& stats);
 
 /// `now` as far as it is known, and what `before` knew of the rest: a server with a target that is not proven
 /// yet has not changed.

@@ -18,6 +18,7 @@ using telemetry::Severity;
 
 constexpr milliseconds kSecond{1000};
 constexpr milliseconds kReconcile{5000};
+constexpr milliseconds kResponses{10'000};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
 
@@ -77,12 +78,13 @@ void Engine::start() {
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
   booted_ = !loaded.states;
   if (loaded.states) monitor_.adopt(*loaded.states);
-  picture_ = picture_of(compiled_.generation, monitor_);
+  picture_ = picture_of(compiled_, monitor_, picture_, full_);
   reconcile_kernel();
   note(Severity::notice, "system: headgated started");
   seams_.timers.after(kPatience, [this] { begin_probing(); });
   every_second();
   seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
+  seams_.timers.after(kResponses, [this] { tell_responses(); });
 }
 
 void Engine::begin_probing() {
@@ -96,7 +98,7 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
     monitor_.adopt(known);
-    picture_ = picture_of(compiled_.generation, monitor_);  // what was known already is no news
+    picture_ = picture_of(compiled_, monitor_, picture_, full_);  // what was known already is no news
   }
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
@@ -114,6 +116,7 @@ void Engine::dataplane_absent() {
 void Engine::dataplane_lost() {
   published_ = false;
   stats_.Clear();
+  full_.clear();
   note(Severity::error, "system: dataplane lost; the last configuration is published when it is back");
 }
 
@@ -159,7 +162,7 @@ void Engine::on_verdict(const TargetKey& key) {
 }
 
 void Engine::announce() {
-  Picture now = carried_over(picture_, picture_of(compiled_.generation, monitor_));
+  Picture now = carried_over(picture_, picture_of(compiled_, monitor_, picture_, full_));
   for (Announcement& line : announcements(picture_, now)) note(line.severity, std::move(line.text));
   picture_ = std::move(now);
 }
@@ -181,22 +184,38 @@ void Engine::reconcile_kernel() {
 
 void Engine::every_second() {
   seams_.timers.after(kSecond, [this] { every_second(); });
-  if (states_changed_) keep_states();
+  if (states_changed_) (void)keep_states();  // tried again in a second
   if (!seams_.dataplane.connected()) return averages_.sample(0);
   forwarding::Order order;
   order.mutable_stats();
   seams_.dataplane.send(std::move(order), [this](const forwarding::Report& report) {
     if (!report.has_stats()) return;
-    const bool first = stats_.port().empty() && !report.stats().port().empty();
-    stats_ = report.stats();
-    averages_.sample(stats_.current_sessions());
-    if (first) reconcile_kernel();  // names of interfaces are known only now
+    take_stats(report.stats());
   });
 }
 
+void Engine::take_stats(const forwarding::Stats& stats) {
+  const bool first = stats_.port().empty() && !stats.port().empty();
+  stats_ = stats;
+  averages_.sample(stats_.current_sessions());
+  if (first) reconcile_kernel();  // names of interfaces are known only now
+  if (auto full = full_servers(compiled_.generation, stats_); full != full_) {
+    full_ = std::move(full);
+    announce();
+  }
+}
+
+/// Every ten seconds, the finest that metric response is made anew.
+void Engine::tell_responses() {
+  seams_.timers.after(kResponses, [this] { tell_responses(); });
+  send_states(monitor_.response_news());
+}
+
 /// A full disk costs only what a start without hand-back would have read.
-void Engine::keep_states() {
-  states_changed_ = !store_.keep_states(monitor_.whole()).ok();
+Status Engine::keep_states() {
+  Status kept = store_.keep_states(monitor_.whole());
+  states_changed_ = !kept.ok();
+  return kept;
 }
 
 void Engine::every_five_seconds() {
@@ -302,18 +321,24 @@ Status Engine::save(config::Store::Rotation rotation) {
   return done;
 }
 
-Status Engine::set_operation(std::uint32_t real, forwarding::Operation operation) {
+Result<std::string> Engine::set_operation(std::uint32_t real, forwarding::Operation operation) {
   const config::Real* found = config::find_real(running(), real);
   if (found == nullptr) return Error{fmt::format("real server {} does not exist", real)};
   monitor_.set_operation(real, operation);
   send_states(monitor_.states_of_real(real));
-  keep_states();  // at once: no probe would find it out
+  const Status kept = keep_states();  // at once: no probe would find it out
   constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
                                     "disabled, persistent sessions are still admitted"};
   note(Severity::notice,
        fmt::format("slb: real server {}, IP {} operationally {}", real, found->rip(), kWords[operation]));
   announce();
-  return headgate::Done{};
+  if (kept.ok()) return std::string();
+  std::string warning = fmt::format(
+      "the setting of real server {} holds, but can't be stored: {}; it is lost when headgated and "
+      "the dataplane both stop",
+      real, kept.error().message);
+  note(Severity::error, "mgmt: " + warning);
+  return warning;
 }
 
 }  // namespace headgate::daemon

@@ -60,7 +60,9 @@ class Engine {
   /// Makes `next` the running configuration, whole or not at all.
   void apply(config::Config next, bool confirmed, Done done);
   [[nodiscard]] Status save(config::Store::Rotation rotation);
-  [[nodiscard]] Status set_operation(std::uint32_t real, forwarding::Operation operation);
+  /// An error: nothing has changed. Else a sentence when the setting holds but could not be stored, so that
+  /// it is lost when both programs stop; empty when all is well.
+  [[nodiscard]] Result<std::string> set_operation(std::uint32_t real, forwarding::Operation operation);
 
   [[nodiscard]] const config::Config& running() const { return running_.config; }
   [[nodiscard]] const config::Config& saved() const { return saved_; }
@@ -69,6 +71,7 @@ class Engine {
   [[nodiscard]] const Monitor& monitor() const { return monitor_; }
   [[nodiscard]] const telemetry::EventLog& log() const { return log_; }
   [[nodiscard]] const Averages& averages() const { return averages_; }
+  [[nodiscard]] const Picture& picture() const { return picture_; }
   [[nodiscard]] const forwarding::Stats& last_stats() const { return stats_; }
   [[nodiscard]] link::Dataplane& dataplane() { return seams_.dataplane; }
   [[nodiscard]] kernel::Kernel& kernel() { return seams_.kernel; }
@@ -89,7 +92,9 @@ class Engine {
   void every_second();
   void every_five_seconds();
   void begin_probing();
-  void keep_states();
+  Status keep_states();
+  void take_stats(const forwarding::Stats& stats);
+  void tell_responses();
 
   Seams seams_;
   telemetry::EventLog log_;
@@ -103,6 +108,7 @@ class Engine {
   Picture picture_;
   Averages averages_;
   forwarding::Stats stats_;
+  std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
   bool states_changed_ = true;  ///< since they were last stored
   bool booted_ = false;         ///< this is the first start since the machine's

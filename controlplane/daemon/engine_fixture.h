@@ -10,6 +10,7 @@
 
 #include "controlplane/config/sample.h"
 #include "controlplane/daemon/engine.h"
+#include "model/members.h"
 
 // Test support: an engine whose time, servers, dataplane and kernel are a test's own.
 namespace headgate::daemon {
@@ -108,18 +109,21 @@ class FakeDataplane final : public link::Dataplane {
   std::map<std::uint32_t, forwarding::RealOperation> operations;
   std::vector<std::string> changes;  ///< of admission, as they arrive: "1:8080 CLOSED"
   forwarding::Stats stats;
+  int orders_of_states = 0;
 
  private:
   void obey(const forwarding::Order& order, forwarding::Report& report) {
     if (order.has_stats()) *report.mutable_stats() = stats;
     if (order.has_states()) learn(order.states());
+    orders_of_states += order.has_states() ? 1 : 0;
     if (!order.has_publish()) return;
     report.set_error(refusal);
     if (!refusal.empty()) return;
     for (const forwarding::Service& service : order.publish().service())
-      for (const forwarding::Member& member : service.member())
+      for_each_member(service, [&](const forwarding::Member& member) {
         EXPECT_TRUE(states.contains(config::from_message(member.target())))
             << "published before its state was told";
+      });
     generation = order.publish();
   }
   void learn(const forwarding::States& news) {

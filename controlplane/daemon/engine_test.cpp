@@ -214,9 +214,10 @@ TEST_F(EngineTest, AnInvalidConfigurationIsRefusedWholeWithAllItsErrors) {
 
 TEST_F(EngineTest, EndingSessionsNeedsConfirmation) {
   start_lab();
-  forwarding::RealStats& real = *dataplane_.stats.add_real();
-  real.set_real(1);
-  real.mutable_counts()->set_current(12);
+  forwarding::VirtStats& http = *dataplane_.stats.add_virt();
+  http.set_virt(1);
+  http.set_real(1);
+  http.mutable_counts()->set_current(12);
   const config::Config next = config::with(config::lab(), "/c/slb/real 1/dis");
   const Engine::Outcome asked = apply(next, false);
   EXPECT_TRUE(asked.applied.needs_confirmation());

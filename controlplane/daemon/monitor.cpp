@@ -2,8 +2,12 @@
 #include "controlplane/daemon/monitor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "controlplane/health/preemption.h"
+#include "controlplane/health/response.h"
 
 namespace headgate::daemon {
 namespace {
@@ -24,8 +28,12 @@ forwarding::Verdict verdict_of(health::Health health) {
   return health == health::Health::down ? forwarding::DOWN : forwarding::UNKNOWN;
 }
 
+std::tuple<std::uint32_t, L4Port, Protocol> service_of(const TargetKey& key) {
+  return {key.real, key.port, key.protocol};
+}
+
 bool same_service(const TargetKey& left, const TargetKey& right) {
-  return left.real == right.real && left.port == right.port && left.protocol == right.protocol;
+  return service_of(left) == service_of(right);
 }
 
 }  // namespace
@@ -41,6 +49,13 @@ Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
     if (same_service(old_key, key) && !next.contains(old_key) && old.target.address == target.address &&
         old.state.health == health::Health::up)
       watched.state.health = health::Health::up;
+  if (const auto dormant = dormant_.find(service_of(key)); dormant != dormant_.end() &&
+                                                           dormant->second.check == key.check &&
+                                                           dormant->second.address == target.address) {
+    // That was a while ago: one failure takes it down.
+    watched.state = {.health = health::Health::up, .failures = target.policy.retry - 1};
+    watched.reason = "up when it was last checked";
+  }
   if (target.policy.inter.count() == 0) watched.state.health = health::Health::up;
   return watched;
 }
@@ -55,11 +70,21 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
     if (!stays) next[key].id = ++last_id_;
   }
   for (auto& [key, old] : targets_)
-    if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) forget(old);
+    if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) {
+      if (old.state.health == health::Health::up)
+        dormant_[service_of(key)] = {key.check, old.target.address};
+      else
+        dormant_.erase(service_of(key));
+      forget(old);
+    }
   targets_ = std::move(next);
   keys_.clear();
   for (const auto& [key, watched] : targets_) keys_[watched.id] = key;
-  for (auto& [key, watched] : targets_) update(key, watched, targets.at(key));
+  for (auto& [key, watched] : targets_) {
+    dormant_.erase(service_of(key));
+    update(key, watched, targets.at(key));
+  }
+  settle_holds();
   if (begun_) schedule_new();
 }
 
@@ -97,15 +122,38 @@ void Monitor::schedule_new() {
 }
 
 void Monitor::adopt(const forwarding::States& states) {
+  for (const forwarding::RealOperation& known : states.operation())
+    operations_.emplace(known.real(), known.operation());
   for (const forwarding::TargetState& known : states.target()) {
     const auto found = targets_.find(config::from_message(known.target()));
     if (found == targets_.end() || found->second.last_check_unix_ms != 0) continue;
     found->second.state.health = health_of(known.verdict());
     found->second.since_unix_ms = known.since_unix_ms();
     found->second.reason = known.reason();
+    found->second.response_us = found->second.response_told_us = known.response_us();
+    // Up and not drained by an operator, only its yielding can have kept it from taking sessions.
+    found->second.held = known.verdict() == forwarding::UP && known.admission() == forwarding::DRAINING &&
+                         operation(known.target().real()) == forwarding::ENABLED;
   }
-  for (const forwarding::RealOperation& known : states.operation())
-    operations_.emplace(known.real(), known.operation());
+  settle_holds();
+}
+
+/// Whether any of these takes over sessions. What yields itself counts: it would serve if it were asked.
+bool Monitor::any_available(const std::set<TargetKey>& targets) const {
+  return std::ranges::any_of(targets, [&](const TargetKey& key) {
+    const auto found = targets_.find(key);
+    return found != targets_.end() && found->second.target.enabled &&
+           found->second.state.health == health::Health::up && operation(key.real) == forwarding::ENABLED;
+  });
+}
+
+void Monitor::settle_holds() {
+  for (auto& [key, watched] : targets_) {
+    const bool held =
+        !watched.target.yields_to.empty() &&
+        health::held_back(watched.held, watched.state.health, any_available(watched.target.yields_to));
+    if (std::exchange(watched.held, held) != held && begun_) on_verdict_(key);
+  }
 }
 
 void Monitor::traffic_failed(const TargetKey& key) {
@@ -116,10 +164,14 @@ void Monitor::traffic_failed(const TargetKey& key) {
 
 void Monitor::set_operation(std::uint32_t real, forwarding::Operation operation) {
   operations_[real] = operation;
+  for (auto& [key, watched] : targets_)
+    if (key.real == real && operation == forwarding::ENABLED) watched.held = false;
+  settle_holds();
 }
 
 void Monitor::forget_operations_except(const std::set<std::uint32_t>& reals) {
   std::erase_if(operations_, [&](const auto& entry) { return !reals.contains(entry.first); });
+  std::erase_if(dormant_, [&](const auto& entry) { return !reals.contains(std::get<0>(entry.first)); });
 }
 
 forwarding::Operation Monitor::operation(std::uint32_t real) const {
@@ -156,6 +208,7 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   } else {
     watched.since_unix_ms = clock_.unix_ms();
     on_verdict_(key);
+    settle_holds();
   }
 }
 
@@ -187,16 +240,27 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
   watched->heard = result.heard;
   watched->took = result.took;
   watched->last_check_unix_ms = clock_.unix_ms();
+  if (result.passed) watched->response_us = health::averaged_response(watched->response_us, result.took);
   if (result.passed)
     feed(id, health::Passed{attempt});
   else
     feed(id, health::Failed{attempt});
 }
 
+health::Availability Monitor::availability(const TargetKey& key) const {
+  const auto found = targets_.find(key);
+  if (found == targets_.end()) return health::Availability::closed;
+  const Watched& watched = found->second;
+  if (admission(watched, key) == health::Admission::open) return health::Availability::open;
+  const bool may = watched.target.enabled && !watched.held && operation(key.real) == forwarding::ENABLED;
+  const bool unproven = may && watched.state.health == health::Health::unknown;
+  return unproven ? health::Availability::unknown : health::Availability::closed;
+}
+
 health::Admission Monitor::admission(const Watched& watched, const TargetKey& key) const {
   return health::admission({.health = watched.state.health,
                             .configured = watched.target.enabled,
-                            .operating = operation(key.real) == forwarding::ENABLED,
+                            .operating = !watched.held && operation(key.real) == forwarding::ENABLED,
                             .grace = grace_});
 }
 
@@ -207,6 +271,20 @@ void Monitor::put(const TargetKey& key, const Watched& watched, forwarding::Stat
   state.set_verdict(verdict_of(watched.state.health));
   state.set_since_unix_ms(watched.since_unix_ms);
   state.set_reason(watched.reason);
+  state.set_response_us(watched.response_us);
+  state.set_persistent(state.admission() == forwarding::DRAINING && !watched.held &&
+                       watched.state.health == health::Health::up &&
+                       operation(key.real) == forwarding::DRAIN_PERSISTENT);
+}
+
+forwarding::States Monitor::response_news() {
+  forwarding::States states;
+  for (auto& [key, watched] : targets_) {
+    if (!health::response_is_news(watched.response_told_us, watched.response_us)) continue;
+    watched.response_told_us = watched.response_us;
+    put(key, watched, states);
+  }
+  return states;
 }
 
 forwarding::States Monitor::whole() const {

@@ -3,11 +3,13 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "controlplane/config/compile.h"
 #include "controlplane/daemon/seams.h"
 #include "controlplane/health/admission.h"
+#include "controlplane/health/standby.h"
 #include "controlplane/probe/prober.h"
 
 // Lets health/ decide and probe/ perform: the states of all targets, and the probes that prove them.
@@ -22,8 +24,11 @@ struct Watched {
   std::uint64_t since_unix_ms = 0;       ///< of the verdict
   std::uint64_t last_check_unix_ms = 0;  ///< 0: this headgated has no result yet
   std::string reason;                    ///< of the last result
-  std::chrono::milliseconds took{0};
-  bool heard = false;  ///< the last probe got a sign of life
+  std::chrono::microseconds took{0};
+  std::uint32_t response_us = 0;       ///< moving average of what passed checks took; 0: not known
+  std::uint32_t response_told_us = 0;  ///< as the dataplane knows it
+  bool held = false;                   ///< it was down, and yields to its backup as long as that is up
+  bool heard = false;                  ///< the last probe got a sign of life
   probe::TargetId id = 0;
   TimerId timer = 0;
   std::chrono::milliseconds due{0};  ///< when `timer` should run
@@ -47,16 +52,22 @@ class Monitor {
   /// Takes over what an earlier headgated knew, for targets about which this one has no result yet.
   void adopt(const forwarding::States& states);
   void traffic_failed(const TargetKey& key);
+  /// Enabling a server also ends its yielding to its backup. `on_verdict` hears of other servers' targets
+  /// whose yielding begins or ends with that.
   void set_operation(std::uint32_t real, forwarding::Operation operation);
   /// Forgets what an operator has set for servers that are not configured any more.
   void forget_operations_except(const std::set<std::uint32_t>& reals);
   [[nodiscard]] forwarding::Operation operation(std::uint32_t real) const;
 
   [[nodiscard]] const Targets& targets() const { return targets_; }
+  /// Whether new sessions are taken by what a target decides about; closed when there is no such target.
+  [[nodiscard]] health::Availability availability(const TargetKey& key) const;
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
 
   /// Everything, for a dataplane that knows nothing.
   [[nodiscard]] forwarding::States whole() const;
+  /// The states of the targets whose response time has changed by an eighth since it was told.
+  [[nodiscard]] forwarding::States response_news();
   /// The state of one target.
   [[nodiscard]] forwarding::States state_of(const TargetKey& key) const;
   /// All targets of a real server, with its operator setting.
@@ -70,6 +81,8 @@ class Monitor {
   [[nodiscard]] Watched fresh(const TargetKey& key, const config::Target& target,
                               const std::map<TargetKey, config::Target>& next) const;
   void forget(Watched& watched);
+  void settle_holds();
+  [[nodiscard]] bool any_available(const std::set<TargetKey>& targets) const;
   void update(const TargetKey& key, Watched& watched, const config::Target& target);
   void schedule_new();
   void feed(probe::TargetId id, const health::Event& event);
@@ -80,6 +93,13 @@ class Monitor {
   [[nodiscard]] Watched* find(probe::TargetId id);
   void put(const TargetKey& key, const Watched& watched, forwarding::States& states) const;
 
+  /// The last word about a service that was up when its last service or group went away, so that it does not
+  /// refuse clients when that comes back (`/cfg/slb/off`, then `on`).
+  struct Dormant {
+    std::string check;
+    Ip address;
+  };
+
   probe::Prober& prober_;
   Timers& timers_;
   const Clock& clock_;
@@ -87,6 +107,7 @@ class Monitor {
   Targets targets_;
   std::unordered_map<probe::TargetId, TargetKey> keys_;
   std::map<std::uint32_t, forwarding::Operation> operations_;
+  std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
   probe::TargetId last_id_ = 0;
   bool grace_ = false;
   bool begun_ = false;

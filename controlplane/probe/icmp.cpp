@@ -98,11 +98,10 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
     if (found == pending.end() || answer.from != found->second.address || answer.echo.id != id) return;
     const bool reply = answer.what == EchoAnswer::What::reply;
     if (reply && answer.echo != found->second.echo) return;
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
                                                                             found->second.started);
-    finish(answer.echo.sequence,
-           reply ? Result{true, true, fmt::format("answered in {} ms", took.count()), took}
-                 : Result{false, false, "host unreachable", took});
+    finish(answer.echo.sequence, reply ? Result{true, true, answered_in(took), took}
+                                       : Result{false, false, "host unreachable", took});
   }
 
   void finish(std::uint16_t sequence, const Result& result) {

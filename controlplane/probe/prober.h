@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "controlplane/probe/check.h"
 
 // Performs probes. What to do with their results is decided elsewhere (health/).
@@ -26,8 +28,13 @@ struct Result {
   bool heard = false;  ///< the host gave any sign of life, be it a refusal
   std::string
       reason;  ///< in words: "answered in 2 ms", "refused", "host unreachable", "status 503, wanted 200"
-  std::chrono::milliseconds took{0};
+  std::chrono::microseconds took{0};
 };
+
+/// "answered in 2 ms"
+[[nodiscard]] inline std::string answered_in(std::chrono::microseconds took) {
+  return fmt::format("answered in {} ms", std::chrono::floor<std::chrono::milliseconds>(took).count());
+}
 
 /// Starts probes and reports how they end. Has no deadline of its own: a probe that is not wanted any more is
 /// cancelled, or replaced by the next one.

@@ -14,10 +14,6 @@ namespace {
 constexpr std::chrono::seconds kLongestClose{2};
 constexpr std::size_t kMostDiscarded = 256 * 1024;
 
-std::string answered_in(std::chrono::milliseconds took) {
-  return fmt::format("answered in {} ms", took.count());
-}
-
 }  // namespace
 
 Connection::Connection(asio::io_context& context, const Probe& wanted, Prober::OnResult on_result)
@@ -32,7 +28,7 @@ void Connection::cancel() {
 void Connection::report(bool passed, std::string reason) {
   if (!on_result_) return;
   const auto took =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
   const Result result{passed, true, passed ? answered_in(took) : std::move(reason), took};
   std::exchange(on_result_, nullptr)(result);
 }
@@ -40,7 +36,7 @@ void Connection::report(bool passed, std::string reason) {
 void Connection::fail(const boost::system::error_code& error) {
   if (!on_result_) return;
   const auto took =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
   const Result result{false, sign_of_life(error.value()), words_of(error.value()), took};
   std::exchange(on_result_, nullptr)(result);
 }

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 
+#include "model/members.h"
+
 namespace headgate::shell {
 namespace {
 
@@ -44,11 +46,11 @@ SteeringTables steering_tables(const forwarding::Generation& generation,
     const Ip vip = ip_of(service.vip());
     tables.vips.insert(vip);
     tables.locals.erase(vip);
-    for (const auto& member : service.member()) {
+    for_each_member(service, [&](const forwarding::Member& member) {
       const Ip rip = ip_of(member.rip());
       tables.services.insert({rip, static_cast<L4Port>(member.rport()), protocol});
       tables.services.insert({rip, 0, protocol});
-    }
+    });
   }
   return tables;
 }
