@@ -23,11 +23,11 @@ Key target_key(const forwarding::Target& target) {
 }
 
 template <class Key>
-Key binding_key(const forwarding::Service& service, const forwarding::Member& member) {
+Key binding_key(const forwarding::Service& service, std::uint32_t group, const forwarding::Member& member) {
   return {.virt = service.virt(),
           .vport = service.vport(),
           .protocol = service.protocol(),
-          .group = service.group(),
+          .group = group,
           .real = member.real(),
           .rport = member.rport(),
           .vip = ip_of(service.vip()),
@@ -76,6 +76,67 @@ Status check(const forwarding::Service& service, const forwarding::Member& membe
   return Done{};
 }
 
+/// Calls `each(group, member)` for every server of a list and those that stand in for them.
+template <class Members, class Each>
+Status for_each_member(std::uint32_t group, const Members& members, Each each) {
+  for (const auto& member : members) {
+    if (auto done = each(group, member); !done) return done;
+    for (const auto& backup : member.backup())
+      if (auto done = each(group, backup); !done) return done;
+  }
+  return Done{};
+}
+
+/// The group whose counts a session of a fallback's server belongs to.
+std::uint32_t group_of(const forwarding::Service& service, const forwarding::Fallback& fallback) {
+  return fallback.group() != 0 ? fallback.group() : service.group();
+}
+
+template <class Each>
+Status for_each_server(const forwarding::Service& service, Each each) {
+  if (auto done = for_each_member(service.group(), service.member(), each); !done) return done;
+  for (const auto& fallback : service.fallback())
+    if (auto done = for_each_member(group_of(service, fallback), fallback.member(), each); !done) return done;
+  return Done{};
+}
+
+Status check_seconds(const forwarding::Service& service, const char* what, std::uint32_t seconds) {
+  if (seconds <= kLongestSeconds) return Done{};
+  return Error{fmt::format("{}: {} may last {} seconds at most, not {}", text(service), what, kLongestSeconds,
+                           seconds)};
+}
+
+/// A server once in a group; and what the dataplane's arithmetic can hold.
+template <class Members>
+Status check_group(const forwarding::Service& service, const Members& members) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const auto& member : members) {
+    if (!seen.emplace(member.real(), member.rport()).second) {
+      return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
+    }
+    for (const auto& backup : member.backup()) {
+      if (backup.backup_size() == 0) continue;
+      return Error{fmt::format("{}: real server {} is a backup and can't have one itself", text(service),
+                               backup.real())};
+    }
+  }
+  return Done{};
+}
+
+Status check_choice(const forwarding::Service& service) {
+  if (auto done = check_group(service, service.member()); !done) return done;
+  for (const auto& fallback : service.fallback())
+    if (auto done = check_group(service, fallback.member()); !done) return done;
+  if (!forwarding::Metric_IsValid(service.metric()))
+    return Error{
+        fmt::format("{}: metric {} is not known", text(service), static_cast<int>(service.metric()))};
+  if (service.hash_bits() > 128)
+    return Error{
+        fmt::format("{}: {} bits of an address, 0-128 are possible", text(service), service.hash_bits())};
+  if (auto done = check_seconds(service, "persistence", service.persist_seconds()); !done) return done;
+  return check_seconds(service, "slow start", service.slow_start_seconds());
+}
+
 }  // namespace
 
 Director::Director(Shared& shared)
@@ -95,7 +156,6 @@ Director::Director(Shared& shared)
 Status Director::check(const forwarding::Generation& generation) const {
   std::set<std::tuple<Ip, std::uint32_t, std::uint32_t>> endpoints;
   std::set<BindingKey> bindings;
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> members;
   for (const auto& service : generation.service()) {
     if (!is_port(service.vport())) return Error{fmt::format("{}: port must be 1-65535", text(service))};
     if (!is_balanced(service.protocol())) {
@@ -106,14 +166,16 @@ Status Director::check(const forwarding::Generation& generation) const {
     if (!endpoints.emplace(ip_of(service.vip()), service.vport(), service.protocol()).second) {
       return Error{fmt::format("{}: another service has the same address and port", text(service))};
     }
-    for (const auto& member : service.member()) {
-      if (auto checked = core::check(service, member); !checked) return checked;
-      bindings.insert(binding_key<BindingKey>(service, member));
-      if (!members.emplace(service.virt(), service.vport(), service.protocol(), member.real(), member.rport())
-               .second) {
-        return Error{fmt::format("{}: real server {} is listed twice", text(service), member.real())};
-      }
-    }
+    if (auto checked = check_choice(service); !checked) return checked;
+    const auto checked = for_each_server(service, [&](std::uint32_t group, const forwarding::Member& member) {
+      bindings.insert(binding_key<BindingKey>(service, group, member));
+      return core::check(service, member);
+    });
+    if (!checked) return checked;
+  }
+  if (generation.settings().persist_bits4() > 32 || generation.settings().persist_bits6() > 128) {
+    return Error{fmt::format("{} and {} bits of an address make one client, 0-32 and 0-128 are possible",
+                             generation.settings().persist_bits4(), generation.settings().persist_bits6())};
   }
   if (generation.ageing().closed_seconds() > kLongestSeconds / 2) {
     return Error{fmt::format("closed sessions stay {} seconds, at most {} are possible",
@@ -136,6 +198,8 @@ Status Director::publish(const forwarding::Generation& generation) {
   published_ = generation;
   std::erase_if(lingering_, [&](BindingSlot slot) { return !held(slot); });
   const auto before = std::exchange(slots_, {});
+  const auto layout_before = layout_;  // which selections_before points into
+  const auto selections_before = selections_by_service();
   for (auto& [key, target] : targets_) target.uses.clear();
   for (const auto& [key, slot] : before) bound_[slot].live = false;
 
@@ -154,10 +218,15 @@ Status Director::publish(const forwarding::Generation& generation) {
                              std::memory_order_relaxed);
   shared_.answer_closed_ports.store(generation.settings().answer_closed_ports(), std::memory_order_relaxed);
   shared_.check_resets.store(generation.settings().check_resets(), std::memory_order_relaxed);
+  const auto& settings = generation.settings();
+  if (settings.persist_bits4() != 0)
+    layout->persist_bits4 = static_cast<std::uint8_t>(settings.persist_bits4());
+  if (settings.persist_bits6() != 0)
+    layout->persist_bits6 = static_cast<std::uint8_t>(settings.persist_bits6());
   index_layout(*layout);
   set_port_flags(*layout);
   layout_ = std::move(layout);
-  select_all();
+  select_all(selections_before);
   return Done{};
 }
 
@@ -165,38 +234,77 @@ Service Director::place(const forwarding::Service& service, std::uint32_t index)
   Service placed{.vip = ip_of(service.vip()),
                  .vport = static_cast<L4Port>(service.vport()),
                  .protocol = static_cast<Protocol>(service.protocol()),
-                 .metric = service.metric()};
-  placed.members.reserve(static_cast<std::size_t>(service.member_size()));
-  for (const auto& member : service.member()) placed.members.push_back(place(service, member, index));
+                 .metric = service.metric(),
+                 .hash_bits = static_cast<std::uint8_t>(service.hash_bits()),
+                 .hash_port = service.hash_port(),
+                 .slow_start_seconds = service.slow_start_seconds(),
+                 .min_available = service.min_available(),
+                 .max_available = service.max_available(),
+                 .persist_seconds = service.persist_seconds(),
+                 .group = service.group()};
+  // First the group itself, so that a member's position is its place (selection.h, takes_part).
+  const auto place_all = [&](std::uint32_t group, const auto& members) {
+    std::vector<Place> places;
+    for (const auto& member : members)
+      places.push_back(
+          {.member = place({service, group, index}, member, placed), .overflow = member.overflow()});
+    placed.tiers.push_back(std::move(places));
+  };
+  place_all(service.group(), service.member());
+  for (const auto& fallback : service.fallback()) place_all(group_of(service, fallback), fallback.member());
+  place_backups(service, index, placed);
+  for (std::size_t m = 0; m < placed.members.size(); ++m)
+    placed.by_number.emplace_back(placed.members[m].number, static_cast<std::uint16_t>(m));
+  std::ranges::sort(placed.by_number);
   return placed;
 }
 
-Member Director::place(const forwarding::Service& service, const forwarding::Member& member,
-                       std::uint32_t index) {
-  const auto key = binding_key<BindingKey>(service, member);
+void Director::place_backups(const forwarding::Service& service, std::uint32_t index, Service& placed) {
+  const auto place_all = [&](std::uint32_t group, const auto& members, std::vector<Place>& places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (const auto& backup : members[static_cast<int>(i)].backup())
+        places[i].backups.push_back(place({service, group, index}, backup, placed));
+    }
+  };
+  place_all(service.group(), service.member(), placed.tiers[0]);
+  for (int i = 0; i < service.fallback_size(); ++i) {
+    const auto& fallback = service.fallback(i);
+    place_all(group_of(service, fallback), fallback.member(), placed.tiers[static_cast<std::size_t>(i) + 1]);
+  }
+}
+
+std::uint16_t Director::place(const Where& where, const forwarding::Member& member, Service& placed) {
+  const auto key = binding_key<BindingKey>(where.service, where.group, member);
   const BindingSlot slot = slot_for(key);
+  const auto known = std::ranges::find(placed.members, slot, &Member::binding);
+  if (known != placed.members.end()) return static_cast<std::uint16_t>(known - placed.members.begin());
   Bound& bound = bound_[slot];
   bound.target = target_key<TargetKey>(member.target());
   bound.live = true;
+  bound.resting = member.resting();
 
   Shared::Binding& words = shared_.bindings[slot];
   words.idle_ticks.store(member.idle_seconds() * Tick::kPerSecond, std::memory_order_relaxed);
-  const unsigned rules = (service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
-                         (service.fast_udp() ? Shared::Binding::kFastUdp : 0u);
+  const unsigned rules = (where.service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
+                         (where.service.fast_udp() ? Shared::Binding::kFastUdp : 0u);
   words.rules.store(static_cast<std::uint16_t>(rules), std::memory_order_relaxed);
+  shared_.persist_seconds[slot].store(where.service.persist_seconds(), std::memory_order_relaxed);
   const auto keys = tallies_of(slot);
   words.real.store(tally_for(keys[0]), std::memory_order_relaxed);
   words.group.store(tally_for(keys[1]), std::memory_order_relaxed);
   words.virt.store(tally_for(keys[2]), std::memory_order_relaxed);
 
   Target& target = targets_[bound.target];
-  target.uses.emplace_back(index, slot);
-  if (target.state) shared_.admit(slot, target.state->admission());
-  return {.binding = slot,
-          .rip = ip_of(member.rip()),
-          .rport = static_cast<L4Port>(member.rport()),
-          .weight = static_cast<std::uint16_t>(member.weight()),
-          .real = words.real.load(std::memory_order_relaxed)};
+  target.uses.emplace_back(where.index, slot);
+  if (target.state && admit(slot, *target.state)) touched_.insert(where.index);
+  placed.members.push_back({.binding = slot,
+                            .rip = ip_of(member.rip()),
+                            .rport = static_cast<L4Port>(member.rport()),
+                            .weight = static_cast<std::uint16_t>(member.weight()),
+                            .real = words.real.load(std::memory_order_relaxed),
+                            .number = member.real(),
+                            .maxcon = member.maxcon()});
+  return static_cast<std::uint16_t>(placed.members.size() - 1);
 }
 
 // Whether any worker has sessions of a binding, terminated ones too.
@@ -213,7 +321,7 @@ BindingSlot Director::slot_for(const BindingKey& key) {
   const BindingSlot slot = *unheld;
   free_.erase(unheld);
   slots_[key] = slot;
-  bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot)};
+  bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot), .octets_told = sums(slot).octets};
   shared_.bindings[slot].assign(key.vip, static_cast<L4Port>(key.vport), key.rip,
                                 static_cast<L4Port>(key.rport));
   return slot;
@@ -314,11 +422,6 @@ std::unique_ptr<const Generation> Director::build() const {
       Generation{layout_, selections_, routes_, addresses_, routes_version_});
 }
 
-void Director::select_all() {
-  selections_.clear();
-  for (const Service& service : layout_->services) selections_.push_back(select(service, shared_));
-}
-
 // ---- States
 
 void Director::set_states(const forwarding::States& states) {
@@ -330,16 +433,14 @@ void Director::set_states(const forwarding::States& states) {
   for (const auto& state : states.target()) take_state(state, touched);
   for (const auto& operation : states.operation()) operations_[operation.real()] = operation.operation();
   std::erase_if(targets_, [](const auto& entry) { return entry.second.uses.empty() && !entry.second.state; });
-  for (const std::uint32_t index : touched) selections_[index] = select(layout_->services[index], shared_);
+  for (const std::uint32_t index : touched) select_again(index);
 }
 
 void Director::take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched) {
   Target& target = targets_[target_key<TargetKey>(state.target())];
   target.state = state;
   for (const auto& [service, slot] : target.uses) {
-    if (shared_.state(slot).admission == state.admission()) continue;
-    shared_.admit(slot, state.admission());
-    touched.insert(service);
+    if (admit(slot, state)) touched.insert(service);
   }
 }
 

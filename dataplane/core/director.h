@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "dataplane/core/generation.h"
+#include "dataplane/core/persistence.h"
 #include "dataplane/core/routes.h"
+#include "dataplane/core/selection.h"
 #include "dataplane/core/session_view.h"
 #include "dataplane/core/shared.h"
 #include "model/forwarding.pb.h"
@@ -24,6 +26,20 @@
 namespace headgate::core {
 
 class Switch;
+
+/// Which bound clients are meant; empty fields match all.
+struct BoundFilter {
+  bool none = false;
+  Ip client;  ///< as persistence keeps it
+  Ip vip;
+  std::uint32_t real = 0;
+  std::optional<std::set<Ip>> vips;  ///< of a virtual server
+
+  [[nodiscard]] bool operator()(const Persistence::View& view) const {
+    return !none && (client.none() || client == view.key.client) && (vip.none() || vip == view.key.vip) &&
+           (real == 0 || real == view.real) && (!vips || vips->contains(view.key.vip));
+  }
+};
 
 /// The control thread's side of the core: turns what headgated publishes, and what the kernel says of routes,
 /// into the immutable Generation that workers read, and keeps the words outside of it.
@@ -46,6 +62,9 @@ class Director {
   [[nodiscard]] Status publish(const forwarding::Generation& generation);
   /// Takes over new states; those of unknown targets are remembered for a generation to come.
   void set_states(const forwarding::States& states);
+  /// Lets time pass: what follows from it (slow start, weights by response and by bandwidth) is made anew, at
+  /// most once a second. True when build() has something new. States that come count as of the last tick.
+  [[nodiscard]] bool tick(Tick now);
   void set_routes(std::vector<Route> routes);
   /// The addresses that ICMP errors about packets to clients are sent from.
   void set_addresses(const PortAddresses& addresses);
@@ -74,6 +93,11 @@ class Director {
   [[nodiscard]] SessionFilter filter(const forwarding::SessionFilter& filter) const;
   /// A session in the administrator's terms.
   [[nodiscard]] forwarding::Session describe(const SessionView& view, unsigned worker) const;
+
+  /// Which bound clients a filter means. Ports are no matter of theirs: a filter that names one means none.
+  [[nodiscard]] BoundFilter bound_filter(const forwarding::SessionFilter& filter) const;
+  /// A bound client, as a session in the administrator's terms.
+  [[nodiscard]] forwarding::Session describe(const Persistence::View& view) const;
 
  private:
   using TargetKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
@@ -108,10 +132,25 @@ class Director {
   struct Bound {
     BindingKey key{};
     TargetKey target;
-    bool live = false;  ///< in the present layout
-    Sums base;          ///< what the counters showed when this binding, or the last clear, began
-    Sums reported;      ///< failures that traffic_failures() has told
+    bool live = false;     ///< in the present layout
+    bool resting = false;  ///< takes no new session, whatever its target's state
+    bool was_open = false;
+    bool reopened = false;          ///< it was open before it opened last
+    std::optional<Tick> opened;     ///< when it opened, if that was not before the first tick
+    Sums base;                      ///< what the counters showed when this binding, or the last clear, began
+    Sums reported;                  ///< failures that traffic_failures() has told
+    std::uint64_t octets_told = 0;  ///< what renew_octets() has seen
   };
+  /// Where a server is placed.
+  struct Where {
+    const forwarding::Service& service;
+    std::uint32_t group;
+    std::uint32_t index;  ///< of the service
+  };
+  using ServiceKey = std::tuple<Ip, L4Port, Protocol>;
+  /// What the services were, and the selections made for them.
+  using SelectionsByService =
+      std::map<ServiceKey, std::pair<const Service*, std::shared_ptr<const Selection>>>;
   struct TallyInfo {
     TallySlot slot = 0;
     std::uint64_t base_total = 0;
@@ -123,12 +162,24 @@ class Director {
   [[nodiscard]] TallySlot tally_for(const TallyKey& key);
   void reclaim_tallies();
   [[nodiscard]] Service place(const forwarding::Service& service, std::uint32_t index);
-  [[nodiscard]] Member place(const forwarding::Service& service, const forwarding::Member& member,
-                             std::uint32_t index);
+  void place_backups(const forwarding::Service& service, std::uint32_t index, Service& placed);
+  /// The position in `placed` of a server, which may be there already.
+  [[nodiscard]] std::uint16_t place(const Where& where, const forwarding::Member& member, Service& placed);
   void retire(BindingSlot slot);
   void index_layout(Layout& layout) const;
   void set_port_flags(Layout& layout) const;
-  void select_all();
+  bool admit(BindingSlot slot, const forwarding::TargetState& state);
+  [[nodiscard]] SelectionsByService selections_by_service() const;
+  void select_all(const SelectionsByService& before);
+  void select_again(std::uint32_t index);
+  [[nodiscard]] std::shared_ptr<const Selection> select_for(const Service& service, const Selection* before);
+  [[nodiscard]] bool group_closed(const Service& service);
+  [[nodiscard]] std::vector<std::uint32_t> weights(const Service& service) const;
+  [[nodiscard]] std::vector<std::uint32_t> measured_weights(const Service& service) const;
+  [[nodiscard]] std::uint32_t ramp_seconds(const Service& service, const Bound& bound) const;
+  [[nodiscard]] bool ramping(const Service& service) const;
+  void count_activations(const Service& service, const Selection& selection, const Selection* before);
+  void renew_octets();
   void take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched);
   [[nodiscard]] Sums sums(BindingSlot slot) const;
   [[nodiscard]] Sums traffic_since_base(BindingSlot slot) const;
@@ -152,6 +203,13 @@ class Director {
   std::vector<TallySlot> free_tallies_;
   std::shared_ptr<const Layout> layout_;
   std::vector<std::shared_ptr<const Selection>> selections_;
+  std::set<std::uint32_t> touched_;     ///< services whose members' states a publish changed
+  std::set<ServiceKey> closed_groups_;  ///< of which too few members were available, till enough are
+  std::map<std::uint32_t, std::uint64_t> octets_;  ///< by real server: moving average over the intervals
+  std::uint64_t backup_activations_ = 0;
+  std::optional<Tick> now_;
+  std::optional<Tick> selected_;  ///< when ramps were looked at
+  std::optional<Tick> weighed_;   ///< when weights by response and bandwidth were made
   std::shared_ptr<const Routes> routes_;
   std::shared_ptr<const PortAddresses> addresses_;
   std::uint16_t routes_version_ = 0;
@@ -164,6 +222,9 @@ class Director {
     std::uint64_t pushed_out = 0;
     std::uint64_t errors_built = 0;
     std::uint64_t errors_withheld = 0;
+    std::uint64_t backup_activations = 0;
+    std::uint64_t overflow_activations = 0;
+    std::uint64_t bound_refused = 0;
   } base_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/director.h"
+#include "dataplane/core/persistence.h"
 #include "dataplane/core/switch.h"
 
 namespace headgate::core {
@@ -106,12 +107,24 @@ forwarding::Stats Director::stats() const {
                                 base_.terminated);
   add_slow_path(stats);
   stats.set_resets_built(over(workers_, [](const Switch& w) { return w.resets(); }) - base_.resets);
+  stats.set_backup_activations(backup_activations_ - base_.backup_activations);
+  stats.set_overflow_activations(shared_.overflow_activations.load(std::memory_order_relaxed) -
+                                 base_.overflow_activations);
   stats.set_packets_in(over(workers_, [](const Switch& w) { return w.packets_in(); }) - base_.packets_in);
   for (std::size_t f = 0; f < kFates; ++f) {
     const auto fate = static_cast<Fate>(f);
     auto* row = stats.add_fate();
     row->set_fate(std::string(name(fate)));
     row->set_packets(over(workers_, [&](const Switch& w) { return w.fate(fate); }) - base_.fates[f]);
+  }
+  for (const Fate fate : {Fate::reset_no_real, Fate::drop_no_real}) {
+    const std::uint64_t refused = over(workers_, [&](const Switch& w) { return w.fate(fate); });
+    stats.set_no_available_real(stats.no_available_real() + refused -
+                                base_.fates[static_cast<std::size_t>(fate)]);
+  }
+  if (shared_.persistence != nullptr) {
+    stats.set_bound_clients(shared_.persistence->size());
+    stats.set_bound_clients_refused(shared_.persistence->refused() - base_.bound_refused);
   }
   add_rows(stats);
   return stats;
@@ -148,6 +161,9 @@ std::vector<forwarding::TrafficFailure> Director::traffic_failures(Tick now) {
 }
 
 void Director::clear_stats() {
+  base_.backup_activations = backup_activations_;
+  if (shared_.persistence != nullptr) base_.bound_refused = shared_.persistence->refused();
+  base_.overflow_activations = shared_.overflow_activations.load(std::memory_order_relaxed);
   base_.terminated = over(workers_, [](const Switch& w) { return w.terminated(); });
   base_.resets = over(workers_, [](const Switch& w) { return w.resets(); });
   base_.fragmented = over(workers_, [](const Switch& w) { return w.fragments().total(); });

@@ -64,7 +64,7 @@ struct Fixture : ::testing::Test {
   /// The real servers that take new sessions of a service.
   std::vector<std::size_t> open(std::size_t index = 0) {
     const auto built = director.build();
-    const auto& positions = built->selections[index]->open;
+    const auto& positions = built->selections[index]->tiers[0].open;
     return {positions.begin(), positions.end()};
   }
   BindingSlot slot(std::size_t index, std::size_t member) {
@@ -268,6 +268,66 @@ TEST_F(Fixture, RoutesGetANewVersionEachTime) {
   EXPECT_NE(before, after);
   director.renew_hops();
   EXPECT_NE(director.build()->routes_version, after);
+}
+
+TEST_F(Fixture, AnApplyKeepsTheSelectionsOfServicesItDoesNotTouch) {
+  publish({service(1, {1, 2}), service(2, {1})});
+  director.set_states(state(1, forwarding::OPEN));
+  const auto before = director.build()->selections;
+  publish({service(2, {1}), service(1, {1, 2, 3})});
+  const auto after = director.build()->selections;
+  EXPECT_EQ(after[0], before[1]);
+  EXPECT_NE(after[1], before[0]);
+  director.set_states(state(3, forwarding::OPEN));
+  EXPECT_EQ(director.build()->selections[0], before[1]) << "nor does a state of another service";
+  EXPECT_NE(director.build()->selections[1], after[1]);
+}
+
+TEST_F(Publish, RefusesWhatCannotBeChosenFrom) {
+  forwarding::Service nested = service(3, {1});
+  *nested.mutable_member(0)->add_backup() = nested.member(0);
+  *nested.mutable_member(0)->mutable_backup(0)->add_backup() = service(3, {2}).member(0);
+  expect_refused(nested, "real server 1 is a backup and can't have one itself");
+  forwarding::Service portless = service(3, {1});
+  *portless.add_fallback()->add_member() = service(3, {2}).member(0);
+  portless.mutable_fallback(0)->mutable_member(0)->set_rport(0);
+  expect_refused(portless, "real server 2 needs a port");
+  forwarding::Service twice = service(3, {1});
+  for (int i = 0; i < 2; ++i) {
+    if (i == 0) twice.add_fallback();
+    *twice.mutable_fallback(0)->add_member() = service(3, {2}).member(0);
+  }
+  expect_refused(twice, "real server 2 is listed twice");
+  forwarding::Service unknown = service(3, {1});
+  unknown.set_metric(static_cast<forwarding::Metric>(77));
+  expect_refused(unknown, "metric 77 is not known");
+  forwarding::Service lasting = service(3, {1});
+  lasting.set_persist_seconds(134217728);
+  expect_refused(lasting, "persistence may last 134217727 seconds at most, not 134217728");
+  lasting.set_persist_seconds(0);
+  lasting.set_slow_start_seconds(134217728);
+  expect_refused(lasting, "slow start may last 134217727 seconds at most");
+  lasting.set_slow_start_seconds(0);
+  lasting.set_hash_bits(129);
+  expect_refused(lasting, "129 bits of an address, 0-128 are possible");
+}
+
+TEST_F(Fixture, ABackupThatIsAMemberTooIsOneBinding) {
+  forwarding::Service both = service(1, {1, 2});
+  *both.mutable_member(0)->add_backup() = both.member(1);
+  publish({both});
+  const auto& placed = director.build()->layout->services[0];
+  EXPECT_EQ(placed.members.size(), 2u);
+  EXPECT_EQ(placed.tiers[0][0].backups, (std::vector<std::uint16_t>{1}));
+}
+
+TEST_F(Fixture, TicksChangeNothingWhereNothingFollowsFromTime) {
+  publish({service(1, {1, 2})});
+  director.set_states(state(1, forwarding::OPEN));
+  EXPECT_FALSE(director.tick({100}));
+  const auto before = director.build()->selections;
+  for (std::uint32_t tick = 100; tick < 10'000; tick += 7) ASSERT_FALSE(director.tick({tick}));
+  EXPECT_EQ(director.build()->selections, before);
 }
 
 TEST_F(Fixture, AFilterNamesBindingsOfARealAndAVirt) {

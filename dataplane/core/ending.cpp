@@ -83,20 +83,32 @@ void Switch::settle() noexcept {
     for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
       shared_.tallies[tally->load(std::memory_order_relaxed)].close(sessions);
     }
+    shared_.current[slot].fetch_sub(sessions, std::memory_order_relaxed);
     terminated_.add(sessions);
   }
 }
 
 void Switch::count(Session& session) noexcept {
   const Shared::Binding& binding = shared_.bindings[session.binding];
-  for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
+  shared_.tallies[binding.real.load(std::memory_order_relaxed)].note();  // reserved when it was chosen
+  for (const auto* tally : {&binding.group, &binding.virt}) {
     shared_.tallies[tally->load(std::memory_order_relaxed)].open();
   }
+  shared_.current[session.binding].fetch_add(1, std::memory_order_relaxed);
   ++counted_[session.binding].sessions;
   session.told |= Session::kCounted;
 }
 
+// A session's time with its client's entry ends with its own, before its entry in the table goes.
+void Switch::let_go(Session& session) noexcept {
+  if ((session.told & Session::kPersistent) == 0) return;
+  session.told &= static_cast<std::uint8_t>(~Session::kPersistent);
+  const std::uint32_t seconds = shared_.persist_seconds[session.binding].load(std::memory_order_relaxed);
+  shared_.persistence->release(uses_[table_.position(session)], now_, seconds);
+}
+
 void Switch::uncount(Session& session) noexcept {
+  let_go(session);
   if ((session.told & Session::kCounted) == 0) return;
   session.told &= static_cast<std::uint8_t>(~Session::kCounted);
   settle();
@@ -108,6 +120,7 @@ void Switch::uncount(Session& session) noexcept {
   for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
     shared_.tallies[tally->load(std::memory_order_relaxed)].close(1);
   }
+  shared_.current[session.binding].fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Switch::leave_half_open(Session& session) noexcept {
@@ -161,6 +174,7 @@ std::uint32_t Switch::lifetime(const Session& session) const noexcept {
 
 std::size_t Switch::sweep(Tick now, std::size_t budget, Spares& spares,
                           const Generation& generation) noexcept {
+  now_ = now;
   settle();
   fragments_.expire(now, kSweptDatagrams);
   std::size_t forgotten = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/flow_key.h"
@@ -16,13 +17,26 @@
 
 namespace headgate::core {
 
-/// One real server of a service.
+/// A real server that may take sessions of a service.
 struct Member {
   BindingSlot binding = kNoBinding;
   Ip rip;
   L4Port rport = 0;
   std::uint16_t weight = 1;
-  TallySlot real = 0;  ///< sessions of the server over all services, for leastconns
+  TallySlot real = 0;        ///< sessions of the server over all services, for leastconns and maxcon
+  std::uint32_t number = 0;  ///< the administrator's
+  std::uint32_t maxcon = 0;  ///< sessions of the server, from which on it takes no new one; 0: any number
+
+  bool operator==(const Member&) const = default;
+};
+
+/// A server's place in a group, and who stands in for it there. Numbers are positions in Service::members.
+struct Place {
+  std::uint16_t member = 0;
+  bool overflow = false;  ///< at its maxcon the stand-ins take its new sessions
+  std::vector<std::uint16_t> backups;
+
+  bool operator==(const Place&) const = default;
 };
 
 /// One VIP and port of one protocol.
@@ -31,14 +45,24 @@ struct Service {
   L4Port vport = 0;
   Protocol protocol = Protocol::tcp;
   forwarding::Metric metric = forwarding::LEASTCONNS;
+  /// All servers that sessions may be bound to: members of its group and of those that step in, and backups.
   std::vector<Member> members;
+  /// Its group, then those that step in, in their order, when none of the tiers before takes a session.
+  std::vector<std::vector<Place>> tiers;
+  std::uint8_t hash_bits = 0;  ///< of the client's address; 0: all
+  bool hash_port = false;
+  std::uint32_t slow_start_seconds = 0;
+  std::uint32_t min_available = 0;
+  std::uint32_t max_available = 0;
+  std::uint32_t persist_seconds = 0;  ///< 0: no persistence
+  std::uint32_t group = 0;            ///< the administrator's number
+  /// Positions of members by the administrator's numbers, in order.
+  std::vector<std::pair<std::uint32_t, std::uint16_t>> by_number;
+
+  bool operator==(const Service&) const = default;
 };
 
-/// The members that take new sessions, prepared for choosing; made anew when a state changes.
-struct Selection {
-  std::vector<std::uint16_t> open;      ///< positions in Service::members, in their order
-  std::vector<std::uint16_t> schedule;  ///< the same, each as often as its weight says, spread evenly
-};
+struct Selection;
 
 /// A small open-addressing table from an address, port and protocol to a number; built once, then read only.
 class EndpointTable {
@@ -74,6 +98,8 @@ struct Layout {
   EndpointTable reals;             ///< (rip, 0, icmp) -> 0, for every address of a real service
   std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
   std::uint64_t server_ports = 0;
+  std::uint8_t persist_bits4 = 32;  ///< of an IPv4 address: they make one client, to persistence
+  std::uint8_t persist_bits6 = 128;
 
   [[nodiscard]] bool is_vip(const Ip& address) const noexcept {
     return vips.find(address, 0, Protocol::icmp) != nullptr;

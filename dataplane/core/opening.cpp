@@ -89,17 +89,26 @@ Fate Switch::may_open(const Event& event) const noexcept {
 Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
   const Fate refusal = may_open(event);
   if (refusal != Fate::to_real) return refusal;
-  const Member* member = choose(event, service);
-  if (member == nullptr) {
+  const Chosen chosen = choose(event, service);
+  if (chosen.member == nullptr) {
     if (!event.parsed.is_tcp()) return Fate::drop_no_real;
     answer_reset(event);
     return Fate::reset_no_real;
   }
-  const Ways ways = find_ways(member->rip, event.parsed.key.source, event.generation, event.now);
-  if (ways.problem != Fate::to_real) return ways.problem;
-  if (!leaves(event, ways.to_real)) return Fate::drop_too_big;
-  Session* session = bind(event, event.generation.layout->services[service], *member);
-  if (session == nullptr) return Fate::drop_table_full;
+  return open_at(event, event.generation.layout->services[service], chosen);
+}
+
+Fate Switch::open_at(const Event& event, const Service& service, const Chosen& chosen) noexcept {
+  const auto refuse = [&](Fate fate) {
+    shared_.give_back(chosen.member->real);
+    core::let_go(chosen, service, shared_, event.now);
+    return fate;
+  };
+  const Ways ways = find_ways(chosen.member->rip, event.parsed.key.source, event.generation, event.now);
+  if (ways.problem != Fate::to_real) return refuse(ways.problem);
+  if (!leaves(event, ways.to_real)) return refuse(Fate::drop_too_big);
+  Session* session = bind(event, service, chosen);
+  if (session == nullptr) return refuse(Fate::drop_table_full);
   session->to_real = ways.to_real;
   session->to_client = ways.to_client;
   session->routes_version = event.generation.routes_version;
@@ -109,20 +118,24 @@ Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
 // A client may use one port towards two services with a common server; the replies of the two sessions could
 // not be told apart. So a server that already talks to this very client port under another session is passed
 // over.
-const Member* Switch::choose(const Event& event, std::uint32_t service) noexcept {
-  const Service& chosen = event.generation.layout->services[service];
-  const Selection& selection = *event.generation.selections[service];
+Chosen Switch::choose(const Event& event, std::uint32_t number) noexcept {
+  const Layout& layout = *event.generation.layout;
+  const Choosing choosing{layout, layout.services[number], *event.generation.selections[number], shared_};
   const FlowKey& key = event.parsed.key;
   const auto unused = [&](const Member& member) {
     return key_is_free({member.rip, key.source, member.rport, key.source_port}, event.parsed.protocol);
   };
-  const Member* member = pick(chosen, selection, shared_, key.source, cursors_[service % kCursors]);
-  if (member == nullptr || unused(*member)) return member;
-  for (const std::uint16_t other : selection.open) {
-    const Member& next = chosen.members[other];
-    if (shared_.state(next.binding).opens() && unused(next)) return &next;
+  Chosen chosen = core::choose(choosing, {key.source, key.source_port, worker_}, event.now);
+  if (chosen.member == nullptr || unused(*chosen.member)) return chosen;
+  shared_.give_back(chosen.member->real);
+  chosen.member = nullptr;
+  for (const Member& next : choosing.service.members) {
+    if (!takes(choosing, next) || !unused(next) || !shared_.tallies[next.real].reserve(next.maxcon)) continue;
+    chosen.member = &next;
+    return chosen;
   }
-  return nullptr;
+  core::let_go(chosen, choosing.service, shared_, event.now);
+  return {};
 }
 
 bool Switch::key_is_free(const FlowKey& from_real, Protocol protocol) noexcept {
@@ -134,7 +147,8 @@ bool Switch::key_is_free(const FlowKey& from_real, Protocol protocol) noexcept {
   return over;
 }
 
-Session* Switch::bind(const Event& event, const Service& service, const Member& member) noexcept {
+Session* Switch::bind(const Event& event, const Service& service, const Chosen& chosen) noexcept {
+  const Member& member = *chosen.member;
   const FlowKey& key = event.parsed.key;
   Session* session = table_.insert(key.source, key.source_port, member.binding, service.protocol);
   if (session == nullptr) return nullptr;
@@ -153,6 +167,10 @@ Session* Switch::bind(const Event& event, const Service& service, const Member& 
   // session belongs to what that ended, and is given up with it.
   session->epoch = counted_[member.binding].epoch;
   count(*session);
+  if (chosen.use != 0) {
+    session->told |= Session::kPersistent;
+    uses_[table_.position(*session)] = chosen.use;
+  }
   return session;
 }
 

@@ -3,25 +3,93 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "dataplane/core/generation.h"
+#include "dataplane/core/maglev.h"
 #include "dataplane/core/shared.h"
+#include "dataplane/core/turns.h"
 
 namespace headgate::core {
 
-/// Where a worker stands in the turn of one service.
-using Cursor = std::uint32_t;
+/// The servers of a service that may take new sessions, prepared for choosing; made anew when a state or a
+/// weight changes.
+struct Selection {
+  static constexpr std::uint32_t kNoPlace = 0xffffffff;
+  /// What one worker knows of the servers of a tier. Only that worker touches it, while it chooses.
+  struct alignas(64) View {
+    /// How many sessions a server had when it was looked at last, and where to look.
+    struct Seen {
+      const std::atomic<std::uint32_t>* sessions = nullptr;  ///< null: not the member itself takes its turn
+      std::uint32_t count = 0;
+    };
+    Turns turns;
+    std::vector<Seen> seen;
+    std::size_t look_at = 0;        ///< the next one to be looked at
+    std::size_t others = 0;         ///< how many of `seen` have no sessions to look at
+    std::uint32_t last = kNoPlace;  ///< the place taken last; the control thread reads it (atomic_ref)
+  };
+  struct Tier {
+    std::vector<std::uint16_t> open;      ///< places that take sessions, themselves or by a stand-in
+    std::vector<std::uint32_t> weights;   ///< fine weights of the open places
+    std::shared_ptr<const Maglev> table;  ///< minmisses: all places, open or not
+    mutable std::vector<View> views;      ///< metrics by turns: by worker
+  };
+  std::vector<Tier> tiers;
+  std::vector<BindingSlot> stood_in_for;  ///< closed members for which a backup is open; sorted
 
-/// The selection of a service under the present states.
-[[nodiscard]] std::shared_ptr<const Selection> select(const Service& service, const Shared& shared);
+  /// The first tier with an open place; the number of tiers when there is none.
+  [[nodiscard]] std::size_t in_charge() const noexcept;
+};
 
-/// The member that takes a new session (reference 3.1), or null when none is available.
+/// What a selection depends on beside the service and the states.
+struct SelectionTerms {
+  std::span<const std::uint32_t> weights;  ///< fine, by position in Service::members; empty: as configured
+  unsigned workers = 1;
+  bool group_closed = false;          ///< too few members are available (reference 2.2, minthrsh)
+  const Selection* before = nullptr;  ///< of the same service: what did not change is taken from it
+};
+
+/// The selection of a service under the present states. Costs O(members x workers), but a table of minmisses,
+/// which depends only on who is in the group, is made once.
+[[nodiscard]] std::shared_ptr<const Selection> select(const Service& service, const Shared& shared,
+                                                      const SelectionTerms& terms = {});
+
+/// Who asks for a server.
+struct Asking {
+  Ip client;
+  L4Port port = 0;
+  unsigned worker = 0;
+};
+
+/// The member that takes a new session (reference 3.1, 3.2), or null when none does. A session is reserved at
+/// the real server, counted and within its maxcon; the caller keeps it or gives it back (Shared::give_back).
 ///
-/// leastconns: fewest open sessions by weight, live; among equals the next in turn, so that idle servers
-/// share. roundrobin: the next in turn, more turns for a higher weight. hash: by the client's address over
-/// the available members, the same on every unit; weights do not matter. A member that closed since the
-/// selection was made is passed over.
-[[nodiscard]] const Member* pick(const Service& service, const Selection& selection, const Shared& shared,
-                                 const Ip& client, Cursor& cursor) noexcept;
+/// A place is taken by its member, by the least loaded of its stand-ins when the member is not open or, with
+/// `overflow`, at its maxcon, and else passed over. States and maxcon are looked at as they are now. When no
+/// place of the group takes the session, the next tier is asked.
+///
+/// - roundrobin, response, bandwidth: turns by weight; workers begin at different members.
+/// - leastconns: fewest open sessions of the real server by weight, over all workers and services; among
+///   equals the next in turn. svcleast: of this service.
+/// - hash: by the client, over the open places. phash: over all; only who would have a closed one is hashed
+///   again, over the open ones. minmisses: a closed server moves its own clients only, and back they go.
+///
+/// How exact leastconns is: a worker looks at kLooks servers anew for each session, and at the one it chooses
+/// in any case. Up to kLooks servers the choice is exact. Beyond, the load of the chosen server (sessions by
+/// weight) exceeds the least by no more than what ended at the least loaded since this worker looked at it,
+/// plus what others opened at one server since it looked there; both looks are at most
+/// ceil(servers / kLooks) of its own choices ago.
+[[nodiscard]] const Member* pick(const Service& service, const Selection& selection, Shared& shared,
+                                 const Asking& asking) noexcept;
+
+/// Whether a place of the service would hand new sessions to this member now: a bound client may come back
+/// to a stand-in only as long as it stands in.
+/// So must a member of the group itself, and one of a group that is in charge.
+[[nodiscard]] bool takes_part(const Service& service, const Selection& selection, const Shared& shared,
+                              std::uint16_t member) noexcept;
+
+constexpr std::size_t kLooks = 16;
 
 }  // namespace headgate::core

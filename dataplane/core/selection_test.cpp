@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/selection.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <random>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,43 +13,88 @@
 namespace headgate::core {
 namespace {
 
-constexpr std::array kMetrics = {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH};
+constexpr std::array kMetrics = {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,
+                                 forwarding::MINMISSES,  forwarding::PHASH,      forwarding::RESPONSE,
+                                 forwarding::BANDWIDTH,  forwarding::SVCLEAST};
 
-// Members 0, 1, ... bound to slots and tallies of the same numbers, all open.
+constexpr Ipv4 client(std::uint32_t number) {
+  return {0x0a000000u + number};
+}
+
+// Members 0, 1, ... bound to slots and tallies of the same numbers, all open, in one group.
 struct Choice {
   Shared shared;
   Service service;
+  unsigned workers = 1;
   std::shared_ptr<const Selection> selection;
-  Cursor cursor = 0;
 
-  Choice(forwarding::Metric metric, const std::vector<int>& weights) {
+  Choice(forwarding::Metric metric, const std::vector<int>& weights, unsigned workers = 1)
+      : workers(workers) {
     service.metric = metric;
-    for (std::uint32_t m = 0; m < weights.size(); ++m) {
-      service.members.push_back({.binding = static_cast<BindingSlot>(m),
-                                 .rip = Ipv4{m + 1},
-                                 .rport = 80,
-                                 .weight = static_cast<std::uint16_t>(weights[m]),
-                                 .real = m});
-      shared.admit(static_cast<BindingSlot>(m), forwarding::OPEN);
-    }
+    service.tiers.resize(1);
+    for (const int weight : weights) service.tiers[0].push_back({.member = add(weight)});
     renew();
   }
-  void renew() { selection = select(service, shared); }
-  /// The member that takes the session of a client, -1: none.
-  int next(Ip client = Ipv4{77}) {
-    const Member* member = pick(service, *selection, shared, client, cursor);
-    return member == nullptr ? -1 : static_cast<int>(member->binding);
+  std::uint16_t add(int weight = 1) {
+    const auto m = static_cast<std::uint16_t>(service.members.size());
+    service.members.push_back({.binding = m,
+                               .rip = Ipv4{0x0a020000u + m},
+                               .rport = 80,
+                               .weight = static_cast<std::uint16_t>(weight),
+                               .real = m,
+                               .number = m + 1u});
+    shared.admit(m, forwarding::OPEN);
+    return m;
   }
-  std::map<int, int> spread(int sessions, bool stay) {
+  Place& place(std::size_t number) { return service.tiers[0][number]; }
+  void admit(std::uint16_t member, forwarding::Admission admission) {
+    shared.admit(member, admission);
+    renew();
+  }
+  void renew() {
+    const auto before = selection;
+    selection = select(service, shared, {.workers = workers, .before = before.get()});
+  }
+  /// The member that takes the session of a client, -1: none. It stays open.
+  int next(Ipv4 from = client(77), unsigned worker = 0, L4Port port = 1) {
+    const Member* member = pick(service, *selection, shared, {from, port, worker});
+    if (member == nullptr) return -1;
+    shared.current[member->binding].fetch_add(1);
+    return static_cast<int>(member->binding);
+  }
+  void end(int member) {
+    shared.give_back(static_cast<TallySlot>(member));
+    shared.current[static_cast<std::size_t>(member)].fetch_sub(1);
+  }
+  std::uint32_t sessions(std::size_t member) const { return shared.tallies[member].current.load(); }
+  std::map<int, int> spread(int count, bool stay) {
     std::map<int, int> taken;
-    for (int i = 0; i < sessions; ++i) {
-      const int member = next(Ipv4{0x0a000000u + static_cast<std::uint32_t>(i)});
+    for (int i = 0; i < count; ++i) {
+      const int member = next(client(static_cast<std::uint32_t>(i)));
       ++taken[member];
-      if (stay) shared.tallies[static_cast<std::size_t>(member)].open();
+      if (!stay && member >= 0) end(member);
     }
     return taken;
   }
+  std::vector<int> assignment(int clients) {
+    std::vector<int> out;
+    for (int i = 0; i < clients; ++i) {
+      out.push_back(next(client(static_cast<std::uint32_t>(i))));
+      end(out.back());
+    }
+    return out;
+  }
 };
+
+void expect_even(const std::map<int, int>& taken, int members, int least, int most) {
+  EXPECT_EQ(static_cast<int>(taken.size()), members);
+  for (const auto& [member, sessions] : taken) {
+    EXPECT_GE(sessions, least) << member;
+    EXPECT_LE(sessions, most) << member;
+  }
+}
+
+// ---- By turns
 
 TEST(Selection, RoundrobinTakesTurns) {
   Choice choice(forwarding::ROUNDROBIN, {1, 1, 1});
@@ -64,10 +113,30 @@ TEST(Selection, RoundrobinGivesTurnsByWeightSpreadEvenly) {
     EXPECT_FALSE(turns[i] == turns[i - 1] && turns[i] == turns[i - 2]);
 }
 
-TEST(Selection, EqualWeightsAreOneTurnEach) {
-  EXPECT_EQ(Choice(forwarding::ROUNDROBIN, {48, 48, 48}).selection->schedule,
-            (std::vector<std::uint16_t>{0, 1, 2}));
-  EXPECT_EQ(Choice(forwarding::ROUNDROBIN, {4, 2}).selection->schedule.size(), 3u);
+TEST(Selection, AStateChangeDoesNotSendTheTurnsBackToTheFirst) {
+  Choice choice(forwarding::ROUNDROBIN, {1, 1, 1, 1});
+  EXPECT_EQ(choice.next(), 0);
+  EXPECT_EQ(choice.next(), 1);
+  choice.admit(3, forwarding::CLOSED);
+  EXPECT_EQ(choice.next(), 2);
+  choice.admit(3, forwarding::OPEN);
+  EXPECT_EQ(choice.next(), 3);
+}
+
+// Report 41: each worker beginning with the first server, early connections would cluster.
+TEST(Selection, WorkersThatAllStartAtOnceDoNotCluster) {
+  for (const unsigned workers : {2u, 3u, 8u, 64u}) {
+    for (const std::size_t members : {2u, 16u, 100u}) {
+      Choice choice(forwarding::ROUNDROBIN, std::vector<int>(members, 1), workers);
+      for (int each = 1; each <= 5; ++each) {
+        for (unsigned worker = 0; worker < workers; ++worker) choice.next(client(1), worker);
+        std::vector<std::uint32_t> sessions;
+        for (std::size_t m = 0; m < members; ++m) sessions.push_back(choice.sessions(m));
+        EXPECT_LE(std::ranges::max(sessions) - std::ranges::min(sessions), 2u)
+            << workers << " workers, " << members << " servers, " << each << " sessions each";
+      }
+    }
+  }
 }
 
 TEST(Selection, LeastconnsFillsByWeight) {
@@ -77,22 +146,251 @@ TEST(Selection, LeastconnsFillsByWeight) {
   EXPECT_EQ(weighted.spread(700, true), (std::map<int, int>{{0, 400}, {1, 200}, {2, 100}}));
 }
 
-TEST(Selection, LeastconnsSharesIdleServersEvenly) {
-  Choice choice(forwarding::LEASTCONNS, {1, 1, 1});
-  for (const auto& [member, sessions] : choice.spread(300, false)) {
-    EXPECT_GE(sessions, 90) << member;
-    EXPECT_LE(sessions, 110) << member;
+TEST(Selection, LeastconnsBeginsWithTheSessionsThatThereAre) {
+  Choice choice(forwarding::LEASTCONNS, std::vector<int>(100, 1));
+  for (std::size_t m = 0; m < 100; ++m)
+    for (std::size_t i = 0; i < 200 - m; ++i) choice.shared.tallies[m].open();
+  choice.renew();
+  EXPECT_EQ(choice.next(), 99);
+}
+
+// Report 40: at hardly any load the first servers must not have all, nor must weights be ignored.
+TEST(Selection, LeastconnsSharesIdleServersByTurns) {
+  Choice equal(forwarding::LEASTCONNS, {1, 1, 1});
+  expect_even(equal.spread(300, false), 3, 99, 101);
+  Choice weighted(forwarding::LEASTCONNS, {1, 3});
+  EXPECT_NEAR(weighted.spread(400, false)[1], 300, 2);
+}
+
+TEST(Selection, SvcleastCountsTheSessionsOfTheServiceOnly) {
+  Choice choice(forwarding::SVCLEAST, {1, 1});
+  for (int i = 0; i < 100; ++i) choice.shared.tallies[0].open();  // of other services
+  EXPECT_EQ(choice.spread(10, true), (std::map<int, int>{{0, 5}, {1, 5}}));
+  Choice leastconns(forwarding::LEASTCONNS, {1, 1});
+  for (int i = 0; i < 100; ++i) leastconns.shared.tallies[0].open();
+  EXPECT_EQ(leastconns.spread(10, true), (std::map<int, int>{{1, 10}}));
+}
+
+// ---- How exact leastconns is
+
+// Workers that choose and sessions that end in random order, beside a record of what happened at each server
+// since each worker looked at it.
+struct Race {
+  Choice choice;
+  std::size_t members;
+  std::mt19937 random;
+  std::vector<int> open;
+  std::vector<std::vector<std::uint32_t>> ended;  // by worker and member, since the worker's last look
+  std::vector<std::vector<std::uint32_t>> begun;  // likewise by other workers
+  std::vector<std::vector<std::uint64_t>>
+      looked;  // by worker and member: the worker's picks at its last look
+  std::vector<std::uint64_t> picks;
+
+  Race(std::size_t members, unsigned workers, unsigned seed)
+      : choice(forwarding::LEASTCONNS, std::vector<int>(members, 1), workers),
+        members(members),
+        random(seed),
+        ended(workers, std::vector<std::uint32_t>(members, 0)),
+        begun(ended),
+        looked(workers, std::vector<std::uint64_t>(members, 0)),
+        picks(workers, 0) {}
+
+  // As the docstring says: kLooks servers a choice, one after the other.
+  void look(unsigned worker) {
+    for (std::size_t i = 0; i < std::min(kLooks, members); ++i) {
+      const std::size_t m = (picks[worker] * kLooks + i) % members;
+      if (members > kLooks) {
+        ended[worker][m] = begun[worker][m] = 0;
+      }
+    }
+    if (members <= kLooks) {
+      std::ranges::fill(ended[worker], 0);
+      std::ranges::fill(begun[worker], 0);
+    }
+    ++picks[worker];
+  }
+  void begin(unsigned worker) {
+    look(worker);
+    const int chosen = choice.next(client(1), worker);
+    ASSERT_GE(chosen, 0);
+    const std::uint32_t load = choice.sessions(static_cast<std::size_t>(chosen)) - 1;
+    const std::uint32_t elsewhere = std::ranges::max(begun[worker]);
+    for (std::size_t m = 0; m < members; ++m) {
+      const std::uint32_t sessions = choice.sessions(m) - (static_cast<int>(m) == chosen ? 1 : 0);
+      ASSERT_LE(load, sessions + ended[worker][m] + elsewhere) << "server " << chosen << " against " << m;
+    }
+    open.push_back(chosen);
+    for (unsigned other = 0; other < picks.size(); ++other)
+      if (other != worker) ++begun[other][static_cast<std::size_t>(chosen)];
+  }
+  void finish() {
+    if (open.empty()) return;
+    std::swap(open[random() % open.size()], open.back());
+    choice.end(open.back());
+    for (auto& of_worker : ended) ++of_worker[static_cast<std::size_t>(open.back())];
+    open.pop_back();
+  }
+  std::uint32_t difference() const {
+    std::vector<std::uint32_t> sessions;
+    for (std::size_t m = 0; m < members; ++m) sessions.push_back(choice.sessions(m));
+    return std::ranges::max(sessions) - std::ranges::min(sessions);
+  }
+};
+
+TEST(Leastconns, IsExactWithinItsBoundWhateverOtherWorkersDoAndWhateverEnds) {
+  for (const std::size_t members : {2u, 16u, 17u, 100u, 1024u}) {
+    for (const unsigned workers : {1u, 2u, 8u}) {
+      Race race(members, workers, static_cast<unsigned>(members) + workers);
+      for (int step = 0; step < 6000; ++step) {
+        if (race.random() % 100 < 60) {
+          race.begin(static_cast<unsigned>(race.random() % workers));
+        } else {
+          race.finish();
+        }
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
   }
 }
 
-TEST(Selection, HashIsStableAndEvenAndIgnoresWeights) {
-  Choice choice(forwarding::HASH, {1, 48, 1});
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(choice.next(Ipv4{0x0a01010a}), choice.next(Ipv4{0x0a01010a}));
-  for (const auto& [member, sessions] : choice.spread(3000, true)) {
-    EXPECT_GE(sessions, 900) << member;
-    EXPECT_LE(sessions, 1100) << member;
+TEST(Leastconns, UpToSixteenServersTheChoiceIsExact) {
+  Race race(16, 4, 9);
+  for (int step = 0; step < 20000; ++step) {
+    if (race.random() % 2 == 0) {
+      race.finish();
+      continue;
+    }
+    std::uint32_t least = 0xffffffff;
+    for (std::size_t m = 0; m < 16; ++m) least = std::min(least, race.choice.sessions(m));
+    const int chosen = race.choice.next(client(1), race.random() % 4);
+    ASSERT_EQ(race.choice.sessions(static_cast<std::size_t>(chosen)), least + 1);
+    race.open.push_back(chosen);
   }
 }
+
+TEST(Leastconns, ManyWorkersAlikeKeepManyServersEven) {
+  Race race(1024, 8, 3);
+  for (int i = 0; i < 200'000; ++i) race.open.push_back(race.choice.next(client(1), race.random() % 8));
+  EXPECT_LE(race.difference(), 4u) << "200,000 sessions at 1,024 servers";
+}
+
+TEST(Leastconns, AServerThatEmptiesIsFoundWithinOneRoundOfLooks) {
+  Race race(1024, 1, 4);
+  for (int i = 0; i < 10 * 1024; ++i) race.choice.next();
+  for (int i = 0; i < 10; ++i) race.choice.end(777);
+  int chosen = 0;
+  for (std::size_t i = 0; i < 1024 / kLooks + 10; ++i) chosen += race.choice.next() == 777 ? 1 : 0;
+  EXPECT_GE(chosen, 9);
+}
+
+TEST(Leastconns, ThreadsThatChooseAtOnceKeepServersEvenAndCountsRight) {
+  constexpr unsigned kWorkers = 4;
+  constexpr int kEach = 20000;
+  Choice choice(forwarding::LEASTCONNS, std::vector<int>(64, 1), kWorkers);
+  std::vector<std::thread> threads;
+  for (unsigned worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&choice, worker] {
+      for (int i = 0; i < kEach; ++i) choice.next(client(1), worker);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint32_t sum = 0;
+  for (std::size_t m = 0; m < 64; ++m) sum += choice.sessions(m);
+  EXPECT_EQ(sum, kWorkers * kEach);
+}
+
+// ---- By hash
+
+TEST(Selection, HashesAreStableAndEvenAndIgnoreWeights) {
+  for (const auto metric : {forwarding::HASH, forwarding::PHASH, forwarding::MINMISSES}) {
+    Choice choice(metric, {1, 48, 1});
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(choice.next(client(5)), choice.next(client(5)));
+    expect_even(choice.spread(3000, true), 3, 900, 1100);
+  }
+}
+
+TEST(Selection, HashesTakeSoManyBitsOfTheClientAndItsPortIfAsked) {
+  for (const auto metric : {forwarding::HASH, forwarding::PHASH, forwarding::MINMISSES}) {
+    Choice choice(metric, std::vector<int>(16, 1));
+    choice.service.hash_bits = 24;
+    for (std::uint32_t host = 1; host < 50; ++host)
+      EXPECT_EQ(choice.next(client(host)), choice.next(client(0)));
+    std::map<int, int> nets;
+    for (std::uint32_t net = 0; net < 1600; ++net) ++nets[choice.next(client(net << 8 | 7))];
+    expect_even(nets, 16, 60, 150);
+    choice.service.hash_port = true;
+    std::map<int, int> ports;
+    for (L4Port port = 1; port <= 1600; ++port) ++ports[choice.next(client(5), 0, port)];
+    expect_even(ports, 16, 60, 150);
+  }
+}
+
+TEST(Selection, MinmissesOverManyServersIsEven) {
+  Choice choice(forwarding::MINMISSES, std::vector<int>(100, 1));
+  // Binomial: 1,000 each with a deviation of 31; the table adds 1.6 % at most.
+  expect_even(choice.spread(100'000, false), 100, 850, 1150);
+}
+
+// The optimum: a server that fails moves its own clients and no others, spread evenly, and its return brings
+// back just these.
+TEST(Selection, MinmissesMovesTheLostServersClientsOnly) {
+  constexpr int kClients = 30000;
+  Choice choice(forwarding::MINMISSES, std::vector<int>(30, 1));
+  const std::vector<int> before = choice.assignment(kClients);
+  choice.admit(7, forwarding::CLOSED);
+  const std::vector<int> without = choice.assignment(kClients);
+  std::map<int, int> heirs;
+  for (int i = 0; i < kClients; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (before[at] != 7) {
+      ASSERT_EQ(without[at], before[at]);
+    } else {
+      ++heirs[without[at]];
+    }
+  }
+  EXPECT_EQ(heirs.count(7), 0u);
+  expect_even(heirs, 29, 12, 62);
+  choice.admit(7, forwarding::OPEN);
+  EXPECT_EQ(choice.assignment(kClients), before);
+}
+
+TEST(Selection, MinmissesMovesAsLittleWhenHardlyAnyServerIsLeft) {
+  Choice choice(forwarding::MINMISSES, std::vector<int>(200, 1));
+  for (std::uint16_t m = 4; m < 200; ++m) choice.shared.admit(m, forwarding::CLOSED);
+  choice.renew();
+  const std::vector<int> before = choice.assignment(10000);
+  choice.admit(2, forwarding::CLOSED);
+  const std::vector<int> without = choice.assignment(10000);
+  for (std::size_t i = 0; i < before.size(); ++i) ASSERT_TRUE(before[i] == 2 || without[i] == before[i]);
+  EXPECT_NEAR(std::ranges::count(before, 2), 2500, 250);
+}
+
+TEST(Selection, PhashMovesOnlyTheClientsOfClosedServersButHashMovesAll) {
+  Choice phash(forwarding::PHASH, std::vector<int>(10, 1));
+  const std::vector<int> before = phash.assignment(5000);
+  phash.admit(3, forwarding::CLOSED);
+  const std::vector<int> without = phash.assignment(5000);
+  for (std::size_t i = 0; i < before.size(); ++i) ASSERT_TRUE(before[i] == 3 || without[i] == before[i]);
+  Choice hash(forwarding::HASH, std::vector<int>(10, 1));
+  const std::vector<int> all = hash.assignment(5000);
+  hash.admit(3, forwarding::CLOSED);
+  const std::vector<int> rest = hash.assignment(5000);
+  int moved = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) moved += all[i] != rest[i] ? 1 : 0;
+  EXPECT_GT(moved, 4000) << "the index into the list of available servers changes (reference 3.1)";
+}
+
+TEST(Selection, ATableOfMinmissesIsMadeOnceForTheSameMembers) {
+  Choice choice(forwarding::MINMISSES, {1, 1, 1});
+  const auto table = choice.selection->tiers[0].table;
+  choice.admit(1, forwarding::CLOSED);
+  EXPECT_EQ(choice.selection->tiers[0].table, table);
+  choice.service.tiers[0].push_back({.member = choice.add()});
+  choice.renew();
+  EXPECT_NE(choice.selection->tiers[0].table, table);
+}
+
+// ---- States
 
 TEST(Selection, AServerThatIsNotOpenTakesNothingByAnyMetric) {
   for (const auto metric : kMetrics) {
@@ -117,24 +415,212 @@ TEST(Selection, WithNoneOpenThereIsNone) {
     EXPECT_EQ(choice.next(), -1);
     Choice empty(metric, {});
     EXPECT_EQ(empty.next(), -1);
+    EXPECT_EQ(choice.sessions(0) + choice.sessions(1), 0u);
   }
 }
 
 TEST(Selection, AWeightEditedWhileDownCountsFromTheRecoveryOn) {
   Choice choice(forwarding::ROUNDROBIN, {1, 1});
-  choice.shared.admit(0, forwarding::CLOSED);
-  choice.renew();
+  choice.admit(0, forwarding::CLOSED);
   choice.service.members[0].weight = 5;
   choice.renew();
-  choice.shared.admit(0, forwarding::OPEN);
-  choice.renew();
+  choice.admit(0, forwarding::OPEN);
   EXPECT_EQ(choice.spread(60, false), (std::map<int, int>{{0, 50}, {1, 10}}));
 }
 
-TEST(Selection, ACursorMayWrap) {
-  Choice choice(forwarding::ROUNDROBIN, {1, 1, 1});
-  choice.cursor = 0xfffffffe;
-  for (int i = 0; i < 6; ++i) EXPECT_NE(choice.next(), -1);
+// ---- Limits
+
+TEST(Maxcon, IsNeverExceededNorFallenShortOfByAnyMetric) {
+  for (const auto metric : kMetrics) {
+    Choice choice(metric, {1, 1, 1});
+    for (Member& member : choice.service.members) member.maxcon = 40;
+    choice.renew();
+    std::map<int, int> taken = choice.spread(200, true);
+    EXPECT_EQ(taken[-1], 80) << metric;
+    for (int m = 0; m < 3; ++m) EXPECT_EQ(taken[m], 40) << metric;
+    choice.end(1);
+    EXPECT_EQ(choice.next(), 1) << "the one that has room again";
+    EXPECT_EQ(choice.next(), -1);
+    choice.service.members[2].maxcon = 20;  // an edit at run time kills nobody
+    choice.renew();
+    EXPECT_EQ(choice.sessions(2), 40u);
+    EXPECT_EQ(choice.next(), -1);
+    choice.service.members[2].maxcon = 41;
+    choice.renew();
+    EXPECT_EQ(choice.next(), 2);
+    choice.service.members[0].maxcon = 0;
+    choice.renew();
+    EXPECT_EQ(choice.spread(50, true), (std::map<int, int>{{0, 50}}));
+  }
+}
+
+TEST(Maxcon, TheOnlyOneOfManyThatHasRoomIsFoundByAnyMetric) {
+  for (const auto metric : kMetrics) {
+    Choice choice(metric, std::vector<int>(100, 1));
+    for (Member& member : choice.service.members) member.maxcon = 2;
+    choice.renew();
+    EXPECT_EQ(choice.spread(201, true)[-1], 1);
+    for (int m = 99; m >= 0; m -= 3) {
+      choice.end(m);
+      ASSERT_EQ(choice.next(client(static_cast<std::uint32_t>(m))), m) << metric;
+      ASSERT_EQ(choice.next(), -1) << metric;
+    }
+  }
+}
+
+TEST(Maxcon, HoldsExactlyForThreadsThatChooseAtOnce) {
+  constexpr unsigned kWorkers = 4;
+  for (const auto metric : {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::MINMISSES}) {
+    Choice choice(metric, {1, 1}, kWorkers);
+    for (Member& member : choice.service.members) member.maxcon = 1000;
+    choice.renew();
+    std::array<int, kWorkers> taken{};
+    std::vector<std::thread> threads;
+    for (unsigned worker = 0; worker < kWorkers; ++worker) {
+      threads.emplace_back([&choice, &taken, worker] {
+        for (std::uint32_t i = 0; i < 1000; ++i) taken[worker] += choice.next(client(i), worker) >= 0 ? 1 : 0;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(taken[0] + taken[1] + taken[2] + taken[3], 2000);
+    EXPECT_EQ(choice.sessions(0), 1000u);
+    EXPECT_EQ(choice.sessions(1), 1000u);
+  }
+}
+
+TEST(Maxcon, OverflowsToTheBackupIfThatIsWanted) {
+  for (const auto metric : kMetrics) {
+    Choice choice(metric, {1, 1});
+    const std::uint16_t backup = choice.add();
+    for (std::uint16_t m = 0; m < 2; ++m) {
+      choice.service.members[m].maxcon = 10;
+      choice.place(m).backups = {backup};
+      choice.place(m).overflow = true;
+    }
+    choice.renew();
+    EXPECT_EQ(choice.spread(50, true), (std::map<int, int>{{0, 10}, {1, 10}, {2, 30}})) << metric;
+    EXPECT_GE(choice.shared.overflow_activations.load(), 1u);
+    EXPECT_LE(choice.shared.overflow_activations.load(), 2u) << "transitions, not sessions";
+    choice.end(0);
+    while (choice.sessions(0) == 9) choice.next(client(static_cast<std::uint32_t>(choice.sessions(2))));
+    EXPECT_EQ(choice.sessions(0), 10u) << "it takes its own again when there is room";
+    choice.place(0).overflow = choice.place(1).overflow = false;
+    choice.renew();
+    EXPECT_EQ(choice.next(), -1);
+  }
+}
+
+// ---- Backups
+
+TEST(Backup, StandsInForAClosedMemberForItsShare) {
+  Choice choice(forwarding::ROUNDROBIN, {3, 1});
+  const std::uint16_t backup = choice.add();
+  choice.place(0).backups = {backup};
+  choice.renew();
+  EXPECT_EQ(choice.spread(40, false), (std::map<int, int>{{0, 30}, {1, 10}}));
+  choice.admit(0, forwarding::CLOSED);
+  EXPECT_EQ(choice.spread(40, false), (std::map<int, int>{{2, 30}, {1, 10}}));
+  EXPECT_EQ(choice.selection->stood_in_for, (std::vector<BindingSlot>{0}));
+  choice.admit(0, forwarding::OPEN);
+  EXPECT_EQ(choice.spread(40, false), (std::map<int, int>{{0, 30}, {1, 10}})) << "preempted at once";
+}
+
+TEST(Backup, OneForTwoMembersHasBothTheirShares) {
+  for (const auto metric : {forwarding::ROUNDROBIN, forwarding::LEASTCONNS, forwarding::SVCLEAST}) {
+    Choice choice(metric, {1, 1, 1, 1});
+    const std::uint16_t backup = choice.add();
+    choice.place(0).backups = choice.place(1).backups = {backup};
+    choice.shared.admit(0, forwarding::CLOSED);
+    choice.admit(1, forwarding::CLOSED);
+    EXPECT_EQ(choice.spread(400, true), (std::map<int, int>{{2, 100}, {3, 100}, {4, 200}})) << metric;
+  }
+}
+
+TEST(Backup, MayBeAMemberToo) {
+  for (const auto metric : kMetrics) {
+    Choice choice(metric, {1, 1});
+    choice.place(1).backups = {0};
+    choice.admit(1, forwarding::CLOSED);
+    EXPECT_EQ(choice.spread(20, false), (std::map<int, int>{{0, 20}}));
+    choice.admit(1, forwarding::OPEN);
+    const auto both = choice.spread(200, true);
+    EXPECT_EQ(both.size(), 2u) << metric;
+  }
+}
+
+TEST(Backup, AGroupOfThemSharesByLoad) {
+  Choice choice(forwarding::LEASTCONNS, {1, 1});
+  const std::uint16_t first = choice.add();
+  const std::uint16_t second = choice.add();
+  choice.place(0).backups = {first, second};
+  choice.admit(0, forwarding::CLOSED);
+  choice.spread(300, true);
+  EXPECT_NEAR(choice.sessions(first), choice.sessions(second), 1);
+  EXPECT_EQ(choice.sessions(0), 0u);
+}
+
+struct Fallbacks : Choice {
+  Fallbacks(forwarding::Metric metric) : Choice(metric, {1, 1}) {
+    for (int group = 0; group < 2; ++group) service.tiers.push_back({{.member = add()}});
+    renew();
+  }
+};
+
+TEST(Fallback, GroupsStepInInTheirOrderAndBackAtOnce) {
+  for (const auto metric : kMetrics) {
+    Fallbacks choice(metric);
+    choice.admit(0, forwarding::CLOSED);
+    EXPECT_EQ(choice.next(), 1);
+    choice.admit(1, forwarding::CLOSED);
+    EXPECT_EQ(choice.next(), 2);
+    choice.admit(2, forwarding::CLOSED);
+    EXPECT_EQ(choice.next(), 3);
+    choice.admit(3, forwarding::CLOSED);
+    EXPECT_EQ(choice.next(), -1);
+    choice.admit(3, forwarding::OPEN);
+    choice.admit(0, forwarding::OPEN);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(choice.next(client(static_cast<std::uint32_t>(i))), 0);
+    EXPECT_EQ(choice.shared.overflow_activations.load(), 0u);
+  }
+}
+
+TEST(Fallback, AGroupAtItsLimitsOverflowsToTheNext) {
+  for (const auto metric : kMetrics) {
+    Fallbacks choice(metric);
+    for (std::uint16_t m = 0; m < 3; ++m) choice.service.members[m].maxcon = 5;
+    choice.renew();
+    EXPECT_EQ(choice.spread(40, true), (std::map<int, int>{{0, 5}, {1, 5}, {2, 5}, {3, 25}}));
+    EXPECT_EQ(choice.shared.overflow_activations.load(), 1u);
+    choice.end(1);
+    EXPECT_EQ(choice.next(), 1);
+    choice.next();
+    EXPECT_EQ(choice.shared.overflow_activations.load(), 2u) << "it began again";
+  }
+}
+
+TEST(Fallback, AGroupThatIsClosedAsAWholeIsPassedOver) {
+  Fallbacks choice(forwarding::LEASTCONNS);
+  choice.selection = select(choice.service, choice.shared, {.group_closed = true});
+  EXPECT_EQ(choice.next(), 2);
+}
+
+TEST(TakesPart, AStandInDoesOnlyAsLongAsItStandsIn) {
+  Fallbacks choice(forwarding::ROUNDROBIN);
+  const std::uint16_t backup = choice.add();
+  choice.place(0).backups = {backup};
+  choice.renew();
+  const auto part = [&](std::uint16_t member) {
+    return takes_part(choice.service, *choice.selection, choice.shared, member);
+  };
+  EXPECT_TRUE(part(0) && part(1));
+  EXPECT_FALSE(part(2) || part(3) || part(backup));
+  choice.admit(0, forwarding::CLOSED);
+  EXPECT_TRUE(part(backup));
+  EXPECT_FALSE(part(2));
+  choice.shared.admit(backup, forwarding::CLOSED);
+  choice.admit(1, forwarding::CLOSED);
+  EXPECT_TRUE(part(2));
+  EXPECT_FALSE(part(3));
 }
 
 }  // namespace

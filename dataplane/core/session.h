@@ -39,8 +39,9 @@ struct alignas(64) Session {
 
   static constexpr std::uint8_t kToldClient = 1;  ///< terminated, and the client was sent a reset
   static constexpr std::uint8_t kToldReal = 2;
-  static constexpr std::uint8_t kCounted = 4;   ///< the binding's counts include it
-  static constexpr std::uint8_t kHalfOpen = 8;  ///< the count of half-open sessions includes it
+  static constexpr std::uint8_t kCounted = 4;      ///< the binding's counts include it
+  static constexpr std::uint8_t kPersistent = 16;  ///< it holds an entry of client persistence
+  static constexpr std::uint8_t kHalfOpen = 8;     ///< the count of half-open sessions includes it
 
   [[nodiscard]] bool used() const noexcept { return protocol != 0; }
   [[nodiscard]] bool is_tcp() const noexcept { return protocol == static_cast<std::uint8_t>(Protocol::tcp); }

@@ -74,6 +74,9 @@ class SessionTable {
   [[nodiscard]] std::size_t high_water() const noexcept { return high_water_; }
   [[nodiscard]] Session& at(std::size_t position) noexcept { return sessions_[position + 1]; }
   [[nodiscard]] const Session& at(std::size_t position) const noexcept { return sessions_[position + 1]; }
+  [[nodiscard]] std::size_t position(const Session& session) const noexcept {
+    return static_cast<std::size_t>(&session - sessions_) - 1;
+  }
   [[nodiscard]] Session& entry(Position position) noexcept { return sessions_[position]; }
   [[nodiscard]] SessionRest& rest(const Session& session) noexcept { return rests_[&session - sessions_]; }
   [[nodiscard]] const SessionRest& rest(const Session& session) const noexcept {

@@ -7,7 +7,7 @@ namespace headgate::core {
 namespace {
 
 constexpr std::uint32_t word(BindingState state) {
-  return static_cast<std::uint32_t>(state.admission) << 16 | state.epoch;
+  return (state.persistent ? 1u << 24 : 0u) | static_cast<std::uint32_t>(state.admission) << 16 | state.epoch;
 }
 
 }  // namespace
@@ -27,26 +27,55 @@ void Shared::Binding::assign(const Ip& new_vip, L4Port new_vport, const Ip& new_
   l4_delta = add(address_delta, delta(port_sum(vport), port_sum(rport)));
 }
 
-void Tally::open() noexcept {
+bool Tally::reserve(std::uint32_t limit) noexcept {
+  if (limit == 0) {
+    current.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  std::uint32_t now = current.load(std::memory_order_relaxed);
+  while (now < limit) {
+    if (current.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void Tally::note() noexcept {
   total.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t now = current.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t now = current.load(std::memory_order_relaxed);
   std::uint32_t most = highest.load(std::memory_order_relaxed);
   while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
   }
 }
 
-Shared::Shared() : bindings(kMaxBindings + 1), tallies(kMaxTallies), closings(kClosings) {}
+Shared::Shared()
+    : bindings(kMaxBindings + 1),
+      tallies(kMaxTallies),
+      current(kMaxBindings),
+      persist_seconds(kMaxBindings),
+      overflows(kMaxBindings),
+      closings(kClosings) {}
 
-void Shared::admit(BindingSlot slot, forwarding::Admission admission) noexcept {
+void Shared::admit(BindingSlot slot, forwarding::Admission admission, bool persistent) noexcept {
   BindingState next = state(slot);
   const bool closes = next.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
   next.admission = admission;
+  next.persistent = persistent && admission == forwarding::DRAINING;
   if (closes) ++next.epoch;
   bindings[slot].state.store(word(next), std::memory_order_release);
   if (!closes) return;
   const std::uint64_t head = closings_head.load(std::memory_order_relaxed);
   closings[head % kClosings].store(slot, std::memory_order_relaxed);
   closings_head.store(head + 1, std::memory_order_release);
+}
+
+void Shared::note_overflow(BindingSlot slot, std::uint8_t kind, bool overflowed) noexcept {
+  std::atomic<std::uint8_t>& known = overflows[slot];
+  if (((known.load(std::memory_order_relaxed) & kind) != 0) == overflowed) return;
+  if (!overflowed) {
+    known.fetch_and(static_cast<std::uint8_t>(~kind), std::memory_order_relaxed);
+  } else if ((known.fetch_or(kind, std::memory_order_relaxed) & kind) == 0) {
+    overflow_activations.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void Shared::set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept {

@@ -40,8 +40,11 @@ constexpr std::size_t kMaxBindings = kNoBinding;
 struct BindingState {
   forwarding::Admission admission = forwarding::CLOSED;
   std::uint16_t epoch = 0;
+  bool persistent = false;  ///< draining, but clients that are bound to it may open sessions
 
   [[nodiscard]] bool opens() const noexcept { return admission == forwarding::OPEN; }
+  /// Whether a client that is bound to it may open a session.
+  [[nodiscard]] bool opens_for_bound() const noexcept { return opens() || persistent; }
   [[nodiscard]] bool serves(std::uint16_t session_epoch) const noexcept {
     return admission != forwarding::CLOSED && epoch == session_epoch;
   }
@@ -53,18 +56,28 @@ struct Tally {
   std::atomic<std::uint32_t> highest{0};
   std::atomic<std::uint64_t> total{0};
 
-  void open() noexcept;
+  /// Counts a new session in `current`, unless there are `limit` already (0: any number): one atomic step, so
+  /// that all workers together never exceed a limit, nor fall short of it while there is demand.
+  [[nodiscard]] bool reserve(std::uint32_t limit) noexcept;
+  /// Takes note of a session that reserve() counted: it has come to be.
+  void note() noexcept;
+  void open() noexcept {
+    static_cast<void>(reserve(0));
+    note();
+  }
   void close(std::uint32_t sessions) noexcept { current.fetch_sub(sessions, std::memory_order_relaxed); }
 };
 using TallySlot = std::uint32_t;
 constexpr std::size_t kMaxTallies =
     6 * kMaxBindings;  // two layouts' worth: the next one is placed beside the present
 
+class Persistence;
+
 struct Shared {
   Shared();
 
   struct alignas(64) Binding {
-    std::atomic<std::uint32_t> state{0};       ///< admission << 16 | epoch
+    std::atomic<std::uint32_t> state{0};       ///< persistent << 24 | admission << 16 | epoch
     std::atomic<std::uint32_t> idle_ticks{0};  ///< an open session's life without packets
     // Written while no session holds the slot, read by workers through their sessions.
     Ip vip;
@@ -90,7 +103,20 @@ struct Shared {
   static_assert(sizeof(Binding) == 64);
   std::vector<Binding> bindings;
   std::vector<Tally> tallies;
+  std::vector<std::atomic<std::uint32_t>> current;  ///< by binding: its sessions, for svcleast
   Hops hops;
+
+  /// Which clients stay with which server; null: nobody does. Set before workers begin.
+  Persistence* persistence = nullptr;
+  /// By binding: how long its clients stay after their last session.
+  std::vector<std::atomic<std::uint32_t>> persist_seconds;
+
+  /// By binding: whose new sessions go elsewhere because a limit is reached.
+  static constexpr std::uint8_t kServerOverflows = 1;  ///< this server's, to its stand-in
+  static constexpr std::uint8_t kGroupOverflows = 2;   ///< its service's group's, to the next group, of which
+                                                       ///< this is the first server
+  std::vector<std::atomic<std::uint8_t>> overflows;
+  std::atomic<std::uint64_t> overflow_activations{0};  ///< how often one began; few enough to share
 
   /// Bindings whose epoch ended, in order; a worker follows `closings_head` and gives up its counts.
   static constexpr std::size_t kClosings = 2 * kMaxBindings;
@@ -113,10 +139,17 @@ struct Shared {
 
   [[nodiscard]] BindingState state(BindingSlot slot) const noexcept {
     const std::uint32_t value = bindings[slot].state.load(std::memory_order_acquire);
-    return {static_cast<forwarding::Admission>(value >> 16), static_cast<std::uint16_t>(value)};
+    return {.admission = static_cast<forwarding::Admission>(value >> 16 & 0xff),
+            .epoch = static_cast<std::uint16_t>(value),
+            .persistent = value >> 24 != 0};
   }
   /// Control: what a binding admits from now on. Closing it ends its epoch: its sessions are terminated.
-  void admit(BindingSlot slot, forwarding::Admission admission) noexcept;
+  /// `persistent` counts while it drains.
+  void admit(BindingSlot slot, forwarding::Admission admission, bool persistent = false) noexcept;
+  /// Worker: whether the session it reserved just now overflowed. Stores only when that is a change.
+  void note_overflow(BindingSlot slot, std::uint8_t kind, bool overflowed) noexcept;
+  /// Worker: a session that pick() reserved does not come to be.
+  void give_back(TallySlot real) noexcept { tallies[real].close(1); }
   void set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept;
   [[nodiscard]] MacWord mac(PortIndex port) const noexcept {
     return MacWord(ports[port].mac.load(std::memory_order_relaxed));

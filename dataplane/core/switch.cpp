@@ -2,6 +2,8 @@
 #include "dataplane/core/switch.h"
 
 #include <cassert>
+#include <cstdlib>
+#include <new>
 
 #include "dataplane/core/rewrite.h"
 #include "dataplane/core/split.h"
@@ -14,14 +16,18 @@ Switch::Switch(const Config& config, Shared& shared)
       traffic_(kMaxBindings),
       counted_(kMaxBindings),
       held_(kMaxBindings),
-      // Workers start their turns at different members, or the first sessions after a start would cluster.
-      cursors_(kCursors, config.worker),
+      uses_(static_cast<Persistence::Use*>(std::calloc(table_.capacity(), sizeof(Persistence::Use)))),
       fragments_(config.seed),
       worker_(config.worker),
       workers_(config.workers),
       closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {
+  if (!uses_) throw std::bad_alloc();
   for (std::size_t slot = 0; slot < kMaxBindings; ++slot)
     counted_[slot].epoch = shared.state(static_cast<BindingSlot>(slot)).epoch;
+}
+
+void Switch::Free::operator()(void* memory) const noexcept {
+  std::free(memory);
 }
 
 // ---- A burst
@@ -29,6 +35,7 @@ Switch::Switch(const Config& config, Shared& shared)
 void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& generation,
                      Tick now) noexcept {
   assert(frames.size() <= kBurst);
+  now_ = now;
   settle();
   std::array<Arrival, kBurst> arrivals;
   for (std::size_t i = 0; i < frames.size(); ++i) {

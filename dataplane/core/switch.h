@@ -4,18 +4,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/choice.h"
 #include "dataplane/core/fragments.h"
 #include "dataplane/core/generation.h"
 #include "dataplane/core/icmp_answer.h"
 #include "dataplane/core/icmp_error.h"
 #include "dataplane/core/packet.h"
 #include "dataplane/core/reset.h"
-#include "dataplane/core/selection.h"
 #include "dataplane/core/session_table.h"
 #include "dataplane/core/session_view.h"
 #include "dataplane/core/shared.h"
@@ -175,8 +176,9 @@ class Switch {
   Fate without_service(const Event& event) noexcept;
   [[nodiscard]] Fate may_open(const Event& event) const noexcept;
   Fate open_session(const Event& event, std::uint32_t service) noexcept;
-  Session* bind(const Event& event, const Service& service, const Member& member) noexcept;
-  const Member* choose(const Event& event, std::uint32_t service) noexcept;
+  Fate open_at(const Event& event, const Service& service, const Chosen& chosen) noexcept;
+  Session* bind(const Event& event, const Service& service, const Chosen& chosen) noexcept;
+  [[nodiscard]] Chosen choose(const Event& event, std::uint32_t service) noexcept;
   bool key_is_free(const FlowKey& from_real, Protocol protocol) noexcept;
 
   // ending.cpp: counts, resets and ends
@@ -189,6 +191,7 @@ class Switch {
   void count(Session& session) noexcept;
   void uncount(Session& session) noexcept;
   void leave_half_open(Session& session) noexcept;
+  void let_go(Session& session) noexcept;
   void terminate(Session& session) noexcept;
   void forget(Session& session) noexcept;
   [[nodiscard]] std::uint32_t lifetime(const Session& session) const noexcept;
@@ -197,6 +200,10 @@ class Switch {
   // looking.cpp: dumps
   [[nodiscard]] bool matches(const Session& session, const SessionFilter& filter) const noexcept;
   [[nodiscard]] SessionView view(const Session& session, Tick now) const noexcept;
+
+  struct Free {
+    void operator()(void* memory) const noexcept;
+  };
 
   Shared& shared_;
   SessionTable table_;
@@ -212,7 +219,10 @@ class Switch {
   std::vector<Traffic> traffic_;  ///< by binding
   std::vector<Counted> counted_;  ///< by binding
   std::vector<Counter> held_;     ///< by binding
-  std::vector<Cursor> cursors_;   ///< by service
+  /// Entries of client persistence that sessions hold, by position in the table. A session's own line has no
+  /// room; pages of a table without persistence are never touched.
+  std::unique_ptr<Persistence::Use[], Free> uses_;
+  Tick now_;  ///< of the last burst or sweep
   Fragments fragments_;
   AnswerLimits limits_;
   unsigned worker_;

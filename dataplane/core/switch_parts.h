@@ -9,9 +9,6 @@
 // What the parts of the switch (switch.cpp, opening.cpp, ending.cpp, looking.cpp) have in common.
 namespace headgate::core {
 
-/// Services beyond share cursors, which costs them nothing but a little evenness.
-constexpr std::size_t kCursors = 4096;
-
 /// Whether a port is in a set of ports, a bit each.
 [[nodiscard]] constexpr bool allowed(std::uint64_t ports, PortIndex port) noexcept {
   return (ports >> port & 1) != 0;

@@ -2,6 +2,7 @@
 #include "dataplane/shell/control.h"
 
 #include <poll.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,9 @@ namespace {
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kFailuresEveryNs = 50'000'000;
 constexpr unsigned kReclaimEverySeconds = 10;
+/// Clients that persistence remembers at a time, and in how many seconds it looks at all of them.
+constexpr std::size_t kMostBoundClients = std::size_t{1} << 20;
+constexpr std::size_t kBoundRoundSeconds = 4;
 
 std::set<Ip> vips(const forwarding::Generation& generation) {
   std::set<Ip> all;
@@ -45,10 +49,15 @@ Control::~Control() {
 Status Control::start() {
   if (auto done = server_.listen(); !done) return done;
   if (auto done = mirror_.open(); !done) return done;
+  std::uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) return Error{"no random numbers"};
+  const std::size_t bound = std::min<std::size_t>(options_.sessions, kMostBoundClients);
+  persistence_ = std::make_unique<core::Persistence>(bound, seed);
+  shared_.persistence = persistence_.get();
   auto crew = Crew::start(options_, eal_, shared_);
   if (!crew) return crew.error();
   crew_ = std::move(*crew);
-  jobs_ = std::make_unique<SessionJobs>(*crew_, director_, server_);
+  jobs_ = std::make_unique<SessionJobs>(*crew_, director_, *persistence_, server_);
   director_.set_workers(crew_->switches());
   restore();
   return Done{};
@@ -121,6 +130,8 @@ void Control::every_second() {
   bring_ports(monotonic_ns());
   follow_kernel();  // tries again what failed
   follow_links();
+  persistence_->expire(tick_now(), persistence_->buckets() / kBoundRoundSeconds + 1);
+  if (director_.tick(tick_now())) swap_plan();
   const std::size_t forgotten = neighbourhood_.renew(tick_now(), monotonic_ns());
   if (++seconds_ % kReclaimEverySeconds == 0 && forgotten > 0) reclaim_hops();
 }

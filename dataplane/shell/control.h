@@ -62,6 +62,7 @@ class Control {
   const Options options_;
   const Eal& eal_;
   core::Shared shared_;
+  std::unique_ptr<core::Persistence> persistence_;
   core::Director director_;
   Store store_;
   KernelMirror mirror_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "dataplane/shell/clock.h"
+
 namespace headgate::shell {
 
 void SessionJobs::dump(Server::ClientId client, std::uint64_t order,
@@ -32,6 +34,7 @@ void SessionJobs::add(SessionTask::Kind kind, Server::ClientId client, std::uint
   job->left = limit;
   job->task.kind = kind;
   job->task.filter = director_.filter(filter);
+  job->bound = director_.bound_filter(filter);
   job->task.views.reserve(SessionTask::kPiece);
   jobs_.push_back(std::move(job));
   advance();
@@ -72,6 +75,8 @@ void SessionJobs::settle(std::unique_ptr<Job> job) {
   }
   const bool enough = job->task.kind == SessionTask::Kind::dump && job->left == 0;
   if (enough || job->worker == crew_.size()) {
+    if (job->task.kind == SessionTask::Kind::clear) clear_bound(*job);
+    if (job->left > 0) report_bound(*job);
     finish(*job);
   } else {
     jobs_.push_back(std::move(job));
@@ -92,6 +97,31 @@ void SessionJobs::report_views(Job& job) {
   server_.send(job.client, report);
 }
 
+// Clients that persistence binds follow the sessions. Their table is shared, and a look at all of it takes a
+// few milliseconds of this thread, not of the packets'.
+void SessionJobs::report_bound(Job& job) {
+  forwarding::Report report;
+  report.set_id(job.order);
+  report.mutable_sessions()->set_more(true);
+  std::size_t cursor = 0;
+  for (bool more = true; more && job.left > 0;) {
+    more = bound_.dump(cursor, kPieceOfBound, tick_now(), [&](const core::Persistence::View& view) {
+      if (job.left == 0 || !job.bound(view)) return;
+      --job.left;
+      *report.mutable_sessions()->add_session() = director_.describe(view);
+    });
+    if (report.sessions().session_size() == 0) continue;
+    server_.send(job.client, report);
+    report.mutable_sessions()->clear_session();
+  }
+}
+
+void SessionJobs::clear_bound(Job& job) {
+  std::size_t cursor = 0;
+  while (bound_.clear(cursor, kPieceOfBound, tick_now(), job.bound_cleared, job.bound)) {
+  }
+}
+
 void SessionJobs::finish(const Job& job) {
   forwarding::Report report;
   report.set_id(job.order);
@@ -99,6 +129,7 @@ void SessionJobs::finish(const Job& job) {
     report.mutable_sessions()->set_more(false);
   } else {
     report.mutable_cleared()->set_sessions(job.task.cleared);
+    report.mutable_cleared()->set_bound_clients(job.bound_cleared);
   }
   server_.send(job.client, report);
 }

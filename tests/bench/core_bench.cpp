@@ -248,7 +248,12 @@ void register_all() {
   })->Iterations(10485760 / shell::SweepPace::kLeast);  // each entry once
   for (const auto& [name, metric] : {std::pair{"leastconns", forwarding::LEASTCONNS},
                                      {"roundrobin", forwarding::ROUNDROBIN},
-                                     {"hash", forwarding::HASH}}) {
+                                     {"hash", forwarding::HASH},
+                                     {"minmisses", forwarding::MINMISSES},
+                                     {"phash", forwarding::PHASH},
+                                     {"response", forwarding::RESPONSE},
+                                     {"bandwidth", forwarding::BANDWIDTH},
+                                     {"svcleast", forwarding::SVCLEAST}}) {
     for (const unsigned servers : {16u, 1024u}) {
       benchmark::RegisterBenchmark(
           (std::string("New/") + name + "/" + std::to_string(servers)).c_str(),

@@ -18,15 +18,6 @@ namespace {
 constexpr Ipv4 kFirstVip{0x0a0a0163};  // 10.10.1.99, plus the number of the virtual server
 constexpr Ipv4 kFirstReal{0x0a0a020a};
 
-std::vector<core::Route> connected() {
-  return {{.prefix = address("10.10.1.0"), .length = 24, .port = 0},
-          {.prefix = address("10.10.2.0"), .length = 24, .port = 1},
-          {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = address("10.10.1.1")},
-          {.prefix = host("2001:db8:1::"), .length = 64, .port = 0},
-          {.prefix = host("2001:db8:2::"), .length = 64, .port = 1},
-          {.prefix = {}, .length = 0, .port = 0, .gateway = host("2001:db8:1::1")}};
-}
-
 }  // namespace
 
 // ---- Site
@@ -127,6 +118,15 @@ void TableMemory::Free::operator()(std::byte* memory) const {
 
 // ---- Bench
 
+std::vector<core::Route> Bench::connected() {
+  return {{.prefix = address("10.10.1.0"), .length = 24, .port = 0},
+          {.prefix = address("10.10.2.0"), .length = 24, .port = 1},
+          {.prefix = core::kAnyIpv4, .length = 0, .port = 0, .gateway = address("10.10.1.1")},
+          {.prefix = host("2001:db8:1::"), .length = 64, .port = 0},
+          {.prefix = host("2001:db8:2::"), .length = 64, .port = 1},
+          {.prefix = {}, .length = 0, .port = 0, .gateway = host("2001:db8:1::1")}};
+}
+
 // A frame in a heap buffer of its own, no larger than the core may write.
 struct Bench::Loaded {
   std::unique_ptr<std::uint8_t[]> buffer;
@@ -151,6 +151,7 @@ struct Bench::Parked {
 };
 
 Bench::Bench(const Site& site, Options options) {
+  shared.persistence = &persistence;
   std::vector<const core::Switch*> readers;
   for (unsigned index = 0; index < options.workers; ++index) {
     memories.emplace_back(options.sessions);
@@ -190,22 +191,55 @@ void Bench::publish(const Site& site) {
   generation = director.build();
 }
 
-void Bench::admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port) {
+namespace {
+
+forwarding::Target tcp_target(std::uint32_t real, std::uint32_t port) {
   forwarding::Target target;
   target.set_real(real);
   target.set_port(port);
   target.set_protocol(kTcp);
   target.set_check("tcp");
-  admit(target, admission);
+  return target;
+}
+
+}  // namespace
+
+void Bench::admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port) {
+  admit(tcp_target(real, port), admission);
 }
 
 void Bench::admit(const forwarding::Target& target, forwarding::Admission admission) {
-  forwarding::States states;
-  auto& state = *states.add_target();
+  forwarding::TargetState state;
   *state.mutable_target() = target;
   state.set_admission(admission);
+  take(state);
+}
+
+void Bench::admit_bound(std::uint32_t real) {
+  forwarding::TargetState state;
+  *state.mutable_target() = tcp_target(real, 8080);
+  state.set_admission(forwarding::DRAINING);
+  state.set_persistent(true);
+  take(state);
+}
+
+void Bench::responds(std::uint32_t real, std::uint32_t microseconds) {
+  forwarding::TargetState state;
+  *state.mutable_target() = tcp_target(real, 8080);
+  state.set_admission(forwarding::OPEN);
+  state.set_response_us(microseconds);
+  take(state);
+}
+
+void Bench::take(const forwarding::TargetState& state) {
+  forwarding::States states;
+  *states.add_target() = state;
   director.set_states(states);
   generation = director.build();
+}
+
+void Bench::tick() {
+  if (director.tick(now)) generation = director.build();
 }
 
 void Bench::routes(std::vector<core::Route> routes) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/core/director.h"
+#include "dataplane/core/persistence.h"
 #include "dataplane/core/switch.h"
 #include "model/forwarding.pb.h"
 #include "tests/packet/wire.h"
@@ -37,6 +38,8 @@ class Site {
   Site& idle(std::uint32_t seconds);
   Site& ports(bool client_side_serves_clients, bool server_side_serves_servers);
   [[nodiscard]] const forwarding::Generation& generation() const { return generation_; }
+  /// For what has no verb here.
+  [[nodiscard]] forwarding::Generation& edit() { return generation_; }
 
  private:
   forwarding::Generation generation_;
@@ -87,6 +90,14 @@ class Bench {
   /// A TCP target on a port of a real server, as Site makes them.
   void admit(std::uint32_t real, forwarding::Admission admission, std::uint32_t port = 8080);
   void admit(const forwarding::Target& target, forwarding::Admission admission);
+  /// Drains a server that still admits the clients that are bound to it.
+  void admit_bound(std::uint32_t real);
+  /// An open server whose check is answered after so long.
+  void responds(std::uint32_t real, std::uint32_t microseconds);
+  /// Lets the director know the time.
+  void tick();
+  /// The routes to both networks and beyond.
+  [[nodiscard]] static std::vector<core::Route> connected();
   void routes(std::vector<core::Route> routes);
   void addresses(const core::PortAddresses& addresses);
   void wait(std::uint32_t seconds) { now = now.plus_seconds(seconds); }
@@ -108,6 +119,7 @@ class Bench {
   core::Switch& worker(unsigned index = 0) { return *workers[index]; }
 
   core::Shared shared;
+  core::Persistence persistence{4096, 5};
   core::Director director{shared};
   std::vector<TableMemory> memories;
   std::vector<std::unique_ptr<core::Switch>> workers;
@@ -122,6 +134,7 @@ class Bench {
 
  private:
   struct Loaded;
+  void take(const forwarding::TargetState& state);
   std::vector<Wire> pass(const std::vector<Packet>& packets, unsigned port);
   void learn(const Packet& packet);
   void collect(const core::Frame& frame, std::vector<Wire>& sent);
