@@ -2,6 +2,8 @@
 #include "dataplane/core/choice.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace headgate::core {
 namespace {
@@ -12,9 +14,13 @@ Persistence::Key key_of(const Choosing& choosing, const Ip& client) noexcept {
   return {.client = prefix_of(client, bits), .vip = choosing.service.vip};
 }
 
-auto members_of(const Service& service, std::uint32_t number) noexcept {
-  using Entry = std::pair<std::uint32_t, std::uint16_t>;
-  return std::ranges::equal_range(service.by_number, number, {}, &Entry::first);
+/// The members with the administrator's number: one as a rule, several when a server has several ports.
+std::span<const std::pair<std::uint32_t, std::uint16_t>> members_of(const Service& service,
+                                                                    std::uint32_t number) noexcept {
+  const auto& all = service.by_number;
+  const auto first = std::lower_bound(all.begin(), all.end(), std::pair{number, std::uint16_t{0}});
+  const auto last = std::upper_bound(first, all.end(), std::pair{number, std::uint16_t{0xffff}});
+  return {first, last};
 }
 
 // The bound server as a member that may have its clients back; null when there is none.
