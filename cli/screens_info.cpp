@@ -22,6 +22,12 @@ std::string_view state_text(control::State state) {
       return "DISABLED";
     case control::NO_SERVICES_UP:
       return "NO SERVICES UP";
+    case control::BLOCKED:
+      return "BLOCKED";
+    case control::OVERFLOW:
+      return "OVERFLOW";
+    case control::SLOWSTART:
+      return "slow start";
     default:
       return "not checked";
   }
@@ -75,7 +81,15 @@ std::string_view disabled_line(const control::RealStatus& real) {
   if (real.operation() == forwarding::DRAIN) return "    disabled by the operator: no new sessions\n";
   if (real.operation() == forwarding::DRAIN_PERSISTENT)
     return "    disabled by the operator: persistent sessions only\n";
+  if (real.held()) return "    waits until its backup fails (preempt dis); \"/oper/slb/ena\" ends that\n";
   return real.state() == control::DISABLED ? "    disabled by the configuration\n" : "";
+}
+
+/// What a server holds and may hold, and who stands in for it.
+std::string limits_line(const control::RealStatus& real) {
+  const std::string most = real.maxcon() == 0 ? "any number" : std::to_string(real.maxcon());
+  return fmt::format("    current sessions {}, maxcon {}, backup {}\n", real.current(), most,
+                     real.backup().empty() ? "none" : real.backup());
 }
 
 std::string real_lines(const control::RealStatus& real) {
@@ -90,16 +104,23 @@ std::string real_lines(const control::RealStatus& real) {
   return text;
 }
 
-std::string member_line(const control::MemberStatus& member) {
-  return fmt::format("          {}: {}, backup none, {} ms, group {}, {}\n", member.real(), member.rip(),
-                     member.response_ms(), flag(member.group_enabled()), state_text(member.state()));
+std::string_view backup_text(const std::string& backup) {
+  return backup.empty() ? std::string_view("none") : backup;
 }
 
+std::string member_line(const control::MemberStatus& member) {
+  return fmt::format("          {}: {}, backup {}, {} ms, group {}, {}\n", member.real(), member.rip(),
+                     backup_text(member.backup()), member.response_ms(), flag(member.group_enabled()),
+                     state_text(member.state()));
+}
+
+/// The group's own first, then those that stand by for them.
 template <class Members>
 std::string member_lines(const Members& members) {
-  std::string text = "        real servers:\n";
-  for (const auto& member : members) text += member_line(member);
-  return text;
+  std::string own = "        real servers:\n";
+  std::string others;
+  for (const auto& member : members) (member.standby() ? others : own) += member_line(member);
+  return others.empty() ? own : own + "        backup servers:\n" + others;
 }
 
 std::string virt_lines(const control::VirtStatus& virt) {
@@ -109,17 +130,20 @@ std::string virt_lines(const control::VirtStatus& virt) {
   if (virt.state() != control::UP) text += fmt::format(", {}", state_text(virt.state()));
   text += "\n    virtual ports:\n";
   for (const auto& service : virt.service()) {
-    text += fmt::format("    {}: rport {}, group {}, health {}, backup none{}\n",
+    text += fmt::format("    {}: rport {}, group {}, health {}, backup {}{}{}\n",
                         port_name_of(service.vport()), port_name_of(service.rport()), service.group(),
-                        service.check(), is_udp(service.protocol()) ? ", protocol udp" : "");
+                        service.check(), backup_text(service.backup()),
+                        service.pbind().empty() ? "" : ", pbind " + service.pbind(),
+                        is_udp(service.protocol()) ? ", protocol udp" : "");
     text += member_lines(service.member());
   }
   return text;
 }
 
 std::string group_lines(const control::GroupStatus& group) {
-  return fmt::format("{:>3}: metric {}, health {}, backup none{}\n", group.number(), group.metric(),
-                     group.check(), group.name().empty() ? "" : ", " + group.name()) +
+  return fmt::format("{:>3}: metric {}, health {}, backup {}{}\n", group.number(), group.metric(),
+                     group.check(), backup_text(group.backup()),
+                     group.name().empty() ? "" : ", " + group.name()) +
          member_lines(group.member());
 }
 
@@ -130,13 +154,26 @@ Result<std::string> one_of(const Objects& objects, std::uint32_t number, std::st
   return Error{fmt::format("{} {} does not exist in the running configuration", what, number)};
 }
 
-std::string session_line(const forwarding::Session& session) {
+std::uint32_t minutes_of(std::uint32_t seconds) {
   constexpr std::uint32_t kMinute = 60;
+  return (seconds + kMinute - 1) / kMinute;
+}
+
+/// A client that is bound to a server, with the sessions that hold it; its own port and the VIP's are hidden
+/// (reference 5.1, flag P).
+std::string persistent_line(const forwarding::Session& session) {
+  return fmt::format("{},{:02}: {}, {} -> {} age {} v:{} P c:{}\n", session.worker() + 1, session.port(),
+                     ip_of(session.client()).text(), ip_of(session.vip()).text(), ip_of(session.rip()).text(),
+                     minutes_of(session.left_seconds()), session.virt(), session.users());
+}
+
+std::string session_line(const forwarding::Session& session) {
+  if (session.persistent()) return persistent_line(session);
   return fmt::format("{},{:02}: {} {}, {} {} -> {} {} {}age {} v:{}{}\n", session.worker() + 1,
                      session.port(), ip_of(session.client()).text(), session.client_port(),
                      ip_of(session.vip()).text(), port_name_of(session.vport()), ip_of(session.rip()).text(),
                      port_name_of(session.rport()), is_udp(session.protocol()) ? "udp " : "",
-                     (session.left_seconds() + kMinute - 1) / kMinute, session.virt(),
+                     minutes_of(session.left_seconds()), session.virt(),
                      session.state() == "terminated" ? "" : " E");
 }
 
@@ -165,7 +202,8 @@ std::string slb_state(const control::StatusReply& status) {
 }
 
 Result<std::string> real_state(const control::StatusReply& status, std::uint32_t number) {
-  return one_of(status.real(), number, "real server", real_lines);
+  return one_of(status.real(), number, "real server",
+                [](const control::RealStatus& real) { return real_lines(real) + limits_line(real); });
 }
 
 Result<std::string> virt_state(const control::StatusReply& status, std::uint32_t number) {

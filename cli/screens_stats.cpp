@@ -58,7 +58,11 @@ constexpr std::array kMaintRows = {
     MaintRow{"reset_no_real", "No available real server:"},
     MaintRow{"drop_land", "LAND attacks:"},
     MaintRow{"drop_no_flags", "No TCP control bits:"},
+    MaintRow{"drop_bad_reset", "Invalid reset packet drops:"},
+    MaintRow{"drop_oos_fin", "Out of State FIN Pkt drops:"},
     MaintRow{"drop_fragment", "IP fragment discards:"},
+    MaintRow{"drop_no_real", "Datagrams without real server:"},
+    MaintRow{"drop_martian", "Sources that can't be clients:"},
     MaintRow{"drop_no_session", "Packets without session:"},
     MaintRow{"reset_terminated", "Packets of terminated sessions:"},
     MaintRow{"drop_client_port", "Client processing off:"},
@@ -138,6 +142,18 @@ std::string virt_stats(const control::StatsReply& stats, const control::StatusRe
   return fmt::format("Virtual server {} stats:\n", virt.number()) + table(rows, rips, virt.vip());
 }
 
+namespace {
+
+/// "SYN attack: none, 3 of 10000 half-open sessions/second in 2 seconds, 1 warning"
+std::string attack_row(std::string_view what, std::string_view unit, const control::Attack& attack) {
+  if (attack.seconds() == 0) return fmt::format("{}: not watched\n", what);
+  return fmt::format("{}: {}, {} of {} {} in {} seconds, {} warning{}\n", what,
+                     attack.active() ? "UNDER WAY" : "none", attack.rate(), attack.limit(), unit,
+                     attack.seconds(), attack.warnings(), attack.warnings() == 1 ? "" : "s");
+}
+
+}  // namespace
+
 std::string maint_stats(const control::StatsReply& reply) {
   const auto& stats = reply.stats();
   return "SLB Maintenance stats:\n" + row("Maximum sessions:", stats.maximum_sessions()) +
@@ -148,6 +164,9 @@ std::string maint_stats(const control::StatsReply& reply) {
          row("Total IP fragment sessions:", stats.fragmented_total()) +
          row("Current IP fragment sessions:", stats.fragmented_current()) +
          row("IP fragment table full:", stats.fragmented_pushed_out()) +
+         row("Half-open sessions:", stats.half_open_sessions()) +
+         attack_row("SYN attack", "half-open sessions/second", reply.syn_attack()) +
+         attack_row("Session attack", "new sessions", reply.session_attack()) +
          row("ICMP errors built:", stats.errors_built()) +
          row("ICMP errors withheld:", stats.errors_withheld()) + row("Resets built:", stats.resets_built()) +
          row("All packets:", stats.packets_in());

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/config_text.h"
+#include "model/ip.h"
 
 namespace headgate::cli {
 namespace {
@@ -92,7 +93,8 @@ TEST(Screens, StateSaysWhatIsOff) {
 TEST(Screens, OneObjectOrWhyNot) {
   EXPECT_EQ(*real_state(status(), 12),
             " 12: 10.10.2.12, 00:00:00:00:00:00, vlan 0, port 0, health 3, spare, DISABLED\n"
-            "    disabled by the operator: no new sessions\n");
+            "    disabled by the operator: no new sessions\n"
+            "    current sessions 0, maxcon any number, backup none\n");
   EXPECT_EQ(real_state(status(), 2).error().message,
             "real server 2 does not exist in the running configuration");
   EXPECT_EQ(*group_state(status(), 1),
@@ -175,6 +177,9 @@ TEST(Screens, MaintenanceCountersHideNoFate) {
                       "Total IP fragment sessions:             0\n"
                       "Current IP fragment sessions:           0\n"
                       "IP fragment table full:                 0\n"
+                      "Half-open sessions:                     0\n"
+                      "SYN attack: not watched\n"
+                      "Session attack: not watched\n"
                       "ICMP errors built:                      0\n"
                       "ICMP errors withheld:                   0\n"
                       "Resets built:                           9\n"
@@ -275,6 +280,62 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
             "  group 1, rport 8080, hname none, tmout 0 minutes, pbind disable,\n"
             "  ptmout 0 minutes, thash sip, clsrst disabled, udpage disabled,\n"
             "  frag enabled, udp auto, protocol tcp\n");
+}
+
+TEST(Screens, WhoStandsByIsListedBelowThoseWhoServe) {
+  const auto status = parsed<control::StatusReply>(R"(
+    real { number: 1 rip: "10.0.0.1" health_layer: 4 state: UP current: 12 maxcon: 200 backup: "3" }
+    real { number: 2 rip: "10.0.0.2" health_layer: 4 state: UP backup: "none" held: true }
+    virt { number: 1 vip: "10.0.0.9" state: UP
+      service { vport: 80 rport: 80 group: 1 check: "tcp" backup: "g2 then g3" pbind: "clientip"
+        member { real: 1 rip: "10.0.0.1" group_enabled: true state: OVERFLOW backup: "3" }
+        member { real: 2 rip: "10.0.0.2" state: SLOWSTART backup: "none" }
+        member { real: 3 rip: "10.0.0.3" group_enabled: true state: BLOCKED backup: "none" standby: true } } })");
+  EXPECT_EQ(*virt_state(status, 1),
+            "  1: IP4 10.0.0.9, 00:00:00:00:00:00\n"
+            "    virtual ports:\n"
+            "    http: rport http, group 1, health tcp, backup g2 then g3, pbind clientip\n"
+            "        real servers:\n"
+            "          1: 10.0.0.1, backup 3, 0 ms, group ena, OVERFLOW\n"
+            "          2: 10.0.0.2, backup none, 0 ms, group dis, slow start\n"
+            "        backup servers:\n"
+            "          3: 10.0.0.3, backup none, 0 ms, group ena, BLOCKED\n");
+  EXPECT_EQ(*real_state(status, 1),
+            "  1: 10.0.0.1, 00:00:00:00:00:00, vlan 0, port 0, health 4, up\n"
+            "    current sessions 12, maxcon 200, backup 3\n");
+  EXPECT_EQ(*real_state(status, 2),
+            "  2: 10.0.0.2, 00:00:00:00:00:00, vlan 0, port 0, health 4, up\n"
+            "    waits until its backup fails (preempt dis); \"/oper/slb/ena\" ends that\n"
+            "    current sessions 0, maxcon any number, backup none\n");
+}
+
+TEST(Screens, ABoundClientHasItsFlagAndItsUsers) {
+  forwarding::Sessions sessions;
+  forwarding::Session& bound = *sessions.add_session();
+  bound.set_client(Ip(Ipv4{0xac100000}).wire());
+  bound.set_vip(Ip(Ipv4{0x0a000009}).wire());
+  bound.set_rip(Ip(Ipv4{0x0a000001}).wire());
+  bound.set_virt(1);
+  bound.set_left_seconds(599);
+  bound.set_persistent(true);
+  bound.set_users(3);
+  EXPECT_EQ(session_list(sessions), "1,00: 172.16.0.0, 10.0.0.9 -> 10.0.0.1 age 10 v:1 P c:3\n1 session\n");
+}
+
+TEST(Screens, AttacksAreOneLineEach) {
+  auto counters = stats();
+  auto& syn = *counters.mutable_syn_attack();
+  syn.set_seconds(2);
+  syn.set_limit(10000);
+  syn.set_rate(12345);
+  syn.set_active(true);
+  syn.set_warnings(1);
+  const std::string shown = maint_stats(counters);
+  EXPECT_NE(
+      shown.find("SYN attack: UNDER WAY, 12345 of 10000 half-open sessions/second in 2 seconds, 1 warning\n"
+                 "Session attack: not watched\n"),
+      std::string::npos)
+      << shown;
 }
 
 }  // namespace

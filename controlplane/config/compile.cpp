@@ -29,10 +29,6 @@ forwarding::Settings settings_of(const Advanced& adv) {
   constexpr std::uint32_t kMetricUnit = 10;  // seconds, of metrci
   forwarding::Settings settings;
   settings.set_check_resets(adv.rstchk());
-  settings.set_syn_attack_seconds(adv.synatk().inter());
-  settings.set_syn_attack_threshold(adv.synatk().thrsh());
-  settings.set_session_attack_seconds(adv.intrval());
-  settings.set_session_attack_limit(adv.intrval() == 0 ? 0 : adv.allowlim());
   settings.set_persist_bits4(prefix_length(address_of(adv.pmask()).v4()).value_or(32));
   settings.set_persist_bits6(adv.pmask6());
   settings.set_metric_seconds(adv.metrci() * kMetricUnit);

@@ -141,9 +141,6 @@ TEST(Compile, SettingsOfServicesAndGroupsReachTheDataplane) {
 TEST(Compile, AdvancedSettingsReachTheDataplane) {
   const forwarding::Settings preset = compile(lab()).generation.settings();
   EXPECT_TRUE(preset.check_resets());
-  EXPECT_EQ(preset.syn_attack_seconds(), 2u);
-  EXPECT_EQ(preset.syn_attack_threshold(), 10000u);
-  EXPECT_EQ(preset.session_attack_limit(), 0u) << "off while its interval is 0";
   EXPECT_EQ(preset.persist_bits4(), 32u);
   EXPECT_EQ(preset.persist_bits6(), 128u);
   EXPECT_EQ(preset.metric_seconds(), 100u);
@@ -153,10 +150,6 @@ TEST(Compile, AdvancedSettingsReachTheDataplane) {
           "/c/slb/adv/synatk/inter 10/thrsh 500")
           .generation.settings();
   EXPECT_FALSE(set.check_resets());
-  EXPECT_EQ(set.syn_attack_seconds(), 10u);
-  EXPECT_EQ(set.syn_attack_threshold(), 500u);
-  EXPECT_EQ(set.session_attack_seconds(), 5u);
-  EXPECT_EQ(set.session_attack_limit(), 1000u);
   EXPECT_EQ(set.persist_bits4(), 24u);
   EXPECT_EQ(set.persist_bits6(), 64u);
   EXPECT_EQ(set.metric_seconds(), 30u);

@@ -233,7 +233,14 @@ Reply Service::close(Conversation& talk) {
 }
 
 Reply Service::status() {
-  Surroundings around{.neighbours = engine_.kernel().neighbours(), .port_macs = {}, .ports_up = {}};
+  Surroundings around{.neighbours = engine_.kernel().neighbours(),
+                      .port_macs = {},
+                      .ports_up = {},
+                      .current = {},
+                      .picture = engine_.picture(),
+                      .now_unix_ms = engine_.unix_ms()};
+  for (const forwarding::RealStats& real : engine_.last_stats().real())
+    around.current[real.real()] = real.counts().current();
   for (const forwarding::PortStats& port : engine_.last_stats().port()) {
     Mac& mac = around.port_macs[port.port()];
     if (port.mac().size() == mac.octets.size())
@@ -278,6 +285,8 @@ void Service::ask_dataplane(forwarding::Order order, const OnReply& on_reply) {
     *reply.mutable_stats()->mutable_stats() = report.stats();
     reply.mutable_stats()->set_average_4_seconds(engine_.averages().over(4));
     reply.mutable_stats()->set_average_64_seconds(engine_.averages().over(64));
+    *reply.mutable_stats()->mutable_syn_attack() = engine_.syn_attack();
+    *reply.mutable_stats()->mutable_session_attack() = engine_.session_attack();
     on_reply(std::move(reply), true);
   });
 }

@@ -131,5 +131,36 @@ TEST_F(ServiceTest, RevertApplyGoesBackToWhatWasSaved) {
   EXPECT_EQ(engine_->running().slb().real(0).weight(), 1u);
 }
 
+TEST_F(ServiceTest, StatusTellsWhoStandsByAndWhoIsFull) {
+  EXPECT_THAT(apply(config::with(config::lab(),
+                                 "/c/slb/real 3/ena/rip 10.10.2.13\n/c/slb/real 1/backup 3/maxcon 5\n"
+                                 "/c/slb/group 1/slowstr 3600/backup g2/secbkp g2\n"
+                                 "/c/slb/virt 1/service http/pbind clientip"))
+                  .errors,
+              IsEmpty());
+  time_->pass(milliseconds(3000));
+  const auto http = [&] {
+    const auto status = ask(admin_, [](control::Request& request) { request.mutable_status(); }).status();
+    for (const auto& service : status.virt(0).service())
+      if (service.vport() == 80) return service;
+    return control::ServiceStatus();
+  };
+  const auto idle = http();
+  ASSERT_EQ(idle.member_size(), 3);
+  EXPECT_EQ(idle.backup(), "g2 then g2");
+  EXPECT_EQ(idle.pbind(), "clientip");
+  EXPECT_EQ(idle.member(0).state(), control::SLOWSTART);
+  EXPECT_EQ(idle.member(0).backup(), "3");
+  EXPECT_EQ(idle.member(2).state(), control::BLOCKED);
+  EXPECT_TRUE(idle.member(2).standby());
+
+  forwarding::RealStats& row = *dataplane_.stats.add_real();
+  row.set_real(1);
+  row.mutable_counts()->set_current(5);
+  time_->pass(milliseconds(1000));
+  EXPECT_EQ(http().member(0).state(), control::OVERFLOW);
+  EXPECT_EQ(http().member(2).state(), control::SLOWSTART);
+}
+
 }  // namespace
 }  // namespace headgate::daemon

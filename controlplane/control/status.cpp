@@ -2,6 +2,8 @@
 #include "controlplane/control/status.h"
 
 #include <algorithm>
+#include <chrono>
+#include <set>
 
 #include "controlplane/config/topology.h"
 #include "model/schema.h"
@@ -17,6 +19,10 @@ struct Look {
   const Monitor& monitor;
   const Surroundings& around;
 };
+
+std::uint32_t milliseconds_of(std::chrono::microseconds took) {
+  return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+}
 
 State state_of(health::Health health) {
   if (health == health::Health::up) return UP;
@@ -41,10 +47,11 @@ void add_target(const config::TargetKey& key, const Watched& watched, RealStatus
   status.set_rport(key.port);
   status.set_protocol(static_cast<std::uint32_t>(key.protocol));
   status.set_check(watched.target.policy.inter.count() == 0 ? "none" : watched.target.check.word());
-  status.set_state(watched.target.enabled ? state_of(watched.state.health) : DISABLED);
+  const bool serves = watched.target.enabled && !watched.held;
+  status.set_state(serves ? state_of(watched.state.health) : DISABLED);
   status.set_since_unix_ms(watched.since_unix_ms);
   status.set_reason(watched.reason);
-  status.set_response_ms(static_cast<std::uint32_t>(watched.took.count()));
+  status.set_response_ms(milliseconds_of(watched.took));
   status.set_last_check_unix_ms(watched.last_check_unix_ms);
   status.set_failures_in_row(watched.state.failures);
   status.set_successes_in_row(watched.state.successes);
@@ -66,9 +73,14 @@ void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
   status.set_health_layer(daemon::server_state_of(look.monitor.targets(), real.number()).layer);
   status.set_state(state_of(look, real));
   status.set_operation(look.monitor.operation(real.number()));
+  status.set_maxcon(real.maxcon());
+  status.set_backup(real.backup());
+  const auto current = look.around.current.find(real.number());
+  status.set_current(current == look.around.current.end() ? 0 : current->second);
   for (const auto& [key, watched] : look.monitor.targets())
     if (key.real == real.number()) {
       add_target(key, watched, status);
+      status.set_held(status.held() || watched.held);
       status.set_since_unix_ms(
           std::max(status.since_unix_ms(), static_cast<google::protobuf::uint64>(watched.since_unix_ms)));
     }
@@ -81,17 +93,64 @@ void fill_member(const Look& look, std::uint32_t number, const Watched* watched,
   member.set_state(NOT_CHECKED);
   if (real == nullptr) return;
   member.set_rip(config::address_of(real->rip()).text());
+  member.set_backup(real->backup());
   if (watched != nullptr) {
     member.set_state(state_of(watched->state.health));
-    member.set_response_ms(static_cast<std::uint32_t>(watched->took.count()));
+    member.set_response_ms(milliseconds_of(watched->took));
     member.set_reason(watched->reason);
   }
-  if (disabled(look, *real)) member.set_state(DISABLED);
+  if (disabled(look, *real) || (watched != nullptr && watched->held)) member.set_state(DISABLED);
+}
+
+/// What a server that is up does for a service: serve, serve in part, or stand by.
+State part_of(const Look& look, const daemon::Picture::ServiceKey& key, const config::Player& player,
+              const Watched& watched) {
+  constexpr std::uint64_t kMsPerSecond = 1000;
+  const std::uint32_t number = player.real->number();
+  const auto taking = look.around.picture.taking.find(key);
+  if (look.around.picture.full.contains(number)) return OVERFLOW;
+  if (taking == look.around.picture.taking.end() || player.resting) return UP;
+  if (!taking->second.contains(number)) return BLOCKED;
+  const std::uint64_t up_for =
+      look.around.now_unix_ms - std::min(watched.since_unix_ms, look.around.now_unix_ms);
+  return up_for < player.checked_by->slowstr() * kMsPerSecond ? SLOWSTART : UP;
 }
 
 const Watched* watched_of(const Look& look, const config::TargetKey& key) {
   const auto found = look.monitor.targets().find(key);
   return found == look.monitor.targets().end() ? nullptr : &found->second;
+}
+
+struct Served {
+  const config::Virt& virt;
+  const config::Service& service;
+  const config::Group& group;
+  Protocol protocol;
+};
+
+/// Members in their order, then who stands by for them; each server once.
+void add_players(const Look& look, const Served& served, ServiceStatus& status) {
+  const config::Cast cast = config::cast_of(look.config, served.group);
+  std::set<std::uint32_t> listed;
+  const auto add = [&](const config::Player& player, bool standby) {
+    if (!listed.insert(player.real->number()).second) return;
+    const Watched* watched = watched_of(
+        look, config::target_of(look.config, served.virt, served.service, player, served.protocol));
+    MemberStatus& member = *status.add_member();
+    fill_member(look, player.real->number(), watched, member);
+    member.set_group_enabled(!player.resting);
+    member.set_standby(standby);
+    const daemon::Picture::ServiceKey key{served.virt.number(), served.service.vport(), served.protocol};
+    if (member.state() == UP) member.set_state(part_of(look, key, player, *watched));
+  };
+  for (const config::CastMember& member : cast.members) add(member.self, false);
+  config::for_each_player(cast, [&](const config::Player& player) { add(player, true); });
+}
+
+/// "none", "3", "g2 then g3"
+std::string backup_text(const config::Group& group) {
+  const std::string& second = group.secbkp();
+  return second == "none" ? group.backup() : group.backup() + " then " + second;
 }
 
 void add_service(const Look& look, const config::Virt& virt, const config::Service& service,
@@ -104,17 +163,17 @@ void add_service(const Look& look, const config::Virt& virt, const config::Servi
   const config::Group* group = config::find_group(look.config, service.group());
   if (group == nullptr) return;
   status.set_check(config::check_of(look.config, virt, service, *group, protocol).word());
-  for (const config::CastMember& member : config::cast_of(look.config, *group).members)
-    fill_member(look, member.self.real->number(),
-                watched_of(look, config::target_of(look.config, virt, service, member.self, protocol)),
-                *status.add_member());
+  status.set_backup(backup_text(*group));
+  if (service.pbind() == config::PBIND_CLIENTIP) status.set_pbind("clientip");
+  add_players(look, {virt, service, *group, protocol}, status);
 }
 
 State state_of(const VirtStatus& virt) {
   bool checked = true;
   for (const ServiceStatus& service : virt.service())
     for (const MemberStatus& member : service.member()) {
-      if (member.state() == UP) return UP;
+      const bool serves = member.state() == UP || member.state() == OVERFLOW || member.state() == SLOWSTART;
+      if (serves) return UP;
       checked = checked && member.state() != NOT_CHECKED;
     }
   return checked ? NO_SERVICES_UP : NOT_CHECKED;
@@ -156,6 +215,14 @@ const Watched* best_of(const Look& look, const config::Group& group, std::uint32
   return best;
 }
 
+void add_group_member(const Look& look, const config::Group& group, std::uint32_t real,
+                      const Watched* watched, GroupStatus& status) {
+  MemberStatus& member = *status.add_member();
+  fill_member(look, real, watched, member);
+  member.set_group_enabled(std::ranges::count(group.resting(), real) == 0);
+  if (member.state() == UP && look.around.picture.full.contains(real)) member.set_state(OVERFLOW);
+}
+
 void add_group(const Look& look, const config::Group& group, StatusReply& reply) {
   GroupStatus& status = *reply.add_group();
   const auto keyword = [](const auto* descriptor, int number) {
@@ -166,8 +233,9 @@ void add_group(const Look& look, const config::Group& group, StatusReply& reply)
   status.set_metric(keyword(config::Metric_descriptor(), group.metric().rule()));
   std::string check = keyword(config::Health_descriptor(), group.health());
   for (const std::uint32_t member : group.member())
-    fill_member(look, member, best_of(look, group, member, check), *status.add_member());
+    add_group_member(look, group, member, best_of(look, group, member, check), status);
   status.set_check(check);
+  status.set_backup(backup_text(group));
 }
 
 void add_port(const Look& look, const config::SlbPort& port, StatusReply& reply) {

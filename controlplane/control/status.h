@@ -15,6 +15,9 @@ struct Surroundings {
   std::map<Ip, Mac> neighbours;
   std::map<std::uint32_t, Mac> port_macs;  ///< of the ports' own interfaces
   std::map<std::uint32_t, bool> ports_up;
+  std::map<std::uint32_t, std::uint64_t> current;  ///< sessions by real server
+  daemon::Picture picture;                         ///< who takes new sessions
+  std::uint64_t now_unix_ms = 0;
 };
 
 /// Pure over its arguments.

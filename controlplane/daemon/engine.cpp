@@ -28,6 +28,27 @@ std::set<std::uint32_t> real_numbers(const config::Config& config) {
   return numbers;
 }
 
+/// A threshold a second, judged over `inter` seconds, which are never 0.
+telemetry::AttackWatch::Rule syn_rule(const config::Config& config) {
+  const config::SynAttack& settings = config.slb().adv().synatk();
+  return {std::chrono::seconds(settings.inter()), std::uint64_t{settings.thrsh()} * settings.inter()};
+}
+
+telemetry::AttackWatch::Rule session_rule(const config::Config& config) {
+  const config::Advanced& settings = config.slb().adv();
+  return {std::chrono::seconds(settings.intrval()), settings.allowlim()};
+}
+
+control::Attack attack_of(const telemetry::AttackWatch::Rule& rule, const telemetry::AttackWatch& watch) {
+  control::Attack attack;
+  attack.set_seconds(static_cast<std::uint32_t>(rule.period.count()));
+  attack.set_limit(rule.limit);
+  attack.set_rate(watch.last());
+  attack.set_active(watch.active());
+  attack.set_warnings(watch.warnings());
+  return attack;
+}
+
 constexpr const char* kBusy = "Try later: another apply is in progress";
 
 }  // namespace
@@ -203,6 +224,40 @@ void Engine::take_stats(const forwarding::Stats& stats) {
     full_ = std::move(full);
     announce();
   }
+  watch_attacks();
+}
+
+/// A handshake that goes on is none of those that an attack leaves behind.
+void Engine::watch_attacks() {
+  using Change = telemetry::AttackWatch::Change;
+  const milliseconds now = seams_.timers.now();
+  const auto half_open = static_cast<std::int64_t>(stats_.opened_tcp_sessions()) -
+                         static_cast<std::int64_t>(stats_.answered_tcp_sessions());
+  const Change syn = syn_watch_.sample(syn_rule(running()), now, half_open);
+  if (syn == Change::begins)
+    note(Severity::alert, fmt::format("slb: SYN attack: {} new half-open sessions a second, threshold {}",
+                                      syn_attack().rate(), syn_attack().limit()));
+  if (syn == Change::ends) note(Severity::notice, "slb: SYN attack has ended");
+  const Change session = session_watch_.sample(session_rule(running()), now,
+                                               static_cast<std::int64_t>(stats_.opened_sessions()));
+  if (session == Change::begins)
+    note(Severity::alert,
+         fmt::format("slb: session attack: {} new sessions in {} seconds, allowed {}",
+                     session_attack().rate(), session_attack().seconds(), session_attack().limit()));
+  if (session == Change::ends) note(Severity::notice, "slb: session attack has ended");
+}
+
+control::Attack Engine::syn_attack() const {
+  const telemetry::AttackWatch::Rule rule = syn_rule(running());
+  const auto seconds = static_cast<std::uint64_t>(rule.period.count());
+  control::Attack attack = attack_of(rule, syn_watch_);
+  attack.set_limit(rule.limit / seconds);
+  attack.set_rate(syn_watch_.last() / seconds);
+  return attack;
+}
+
+control::Attack Engine::session_attack() const {
+  return attack_of(session_rule(running()), session_watch_);
 }
 
 /// Every ten seconds, the finest that metric response is made anew.

@@ -10,6 +10,7 @@
 #include "controlplane/daemon/monitor.h"
 #include "controlplane/dataplane_link/dataplane.h"
 #include "controlplane/kernel/kernel.h"
+#include "controlplane/telemetry/attack_watch.h"
 #include "controlplane/telemetry/syslog.h"
 #include "model/control.pb.h"
 
@@ -72,9 +73,13 @@ class Engine {
   [[nodiscard]] const telemetry::EventLog& log() const { return log_; }
   [[nodiscard]] const Averages& averages() const { return averages_; }
   [[nodiscard]] const Picture& picture() const { return picture_; }
+  /// What the watches for attacks see, with the rules of the running configuration.
+  [[nodiscard]] control::Attack syn_attack() const;
+  [[nodiscard]] control::Attack session_attack() const;
   [[nodiscard]] const forwarding::Stats& last_stats() const { return stats_; }
   [[nodiscard]] link::Dataplane& dataplane() { return seams_.dataplane; }
   [[nodiscard]] kernel::Kernel& kernel() { return seams_.kernel; }
+  [[nodiscard]] std::uint64_t unix_ms() const { return seams_.clock.unix_ms(); }
   [[nodiscard]] kernel::DeviceNames device_names() const;
 
  private:
@@ -95,6 +100,7 @@ class Engine {
   Status keep_states();
   void take_stats(const forwarding::Stats& stats);
   void tell_responses();
+  void watch_attacks();
 
   Seams seams_;
   telemetry::EventLog log_;
@@ -108,6 +114,8 @@ class Engine {
   Picture picture_;
   Averages averages_;
   forwarding::Stats stats_;
+  telemetry::AttackWatch syn_watch_;
+  telemetry::AttackWatch session_watch_;
   std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
   bool states_changed_ = true;  ///< since they were last stored

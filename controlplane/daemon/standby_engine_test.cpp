@@ -189,5 +189,23 @@ TEST_F(StandbyTest, AnOperatorSettingThatCantBeStoredSaysSo) {
   EXPECT_THAT(lines_, Contains(HasSubstr("can't be stored")));
 }
 
+TEST_F(StandbyTest, ASynAttackIsAlertedOnceAndItsEndTold) {
+  start_with("/c/slb/adv/synatk/thrsh 100");
+  const auto flood = [&](std::uint64_t syns, std::uint64_t handshakes) {
+    dataplane_.stats.set_opened_tcp_sessions(dataplane_.stats.opened_tcp_sessions() + syns + handshakes);
+    dataplane_.stats.set_answered_tcp_sessions(dataplane_.stats.answered_tcp_sessions() + handshakes);
+    time_->pass(milliseconds(2000));
+  };
+  flood(0, 50'000);
+  EXPECT_THAT(lines_, IsEmpty()) << "many clients are no attack";
+  flood(500, 1000);
+  flood(500, 1000);
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("slb: SYN attack: ")));
+  EXPECT_EQ(engine_->syn_attack().warnings(), 1u);
+  flood(0, 1000);
+  flood(0, 1000);
+  EXPECT_EQ(lines_.back(), "slb: SYN attack has ended");
+}
+
 }  // namespace
 }  // namespace headgate::daemon

@@ -106,6 +106,10 @@ forwarding::Stats Director::stats() const {
   stats.set_terminated_sessions(over(workers_, [](const Switch& w) { return w.terminated(); }) -
                                 base_.terminated);
   add_slow_path(stats);
+  stats.set_half_open_sessions(over(workers_, [](const Switch& w) { return w.half_open(); }));
+  stats.set_opened_sessions(over(workers_, [](const Switch& w) { return w.opened(); }));
+  stats.set_opened_tcp_sessions(over(workers_, [](const Switch& w) { return w.opened_tcp(); }));
+  stats.set_answered_tcp_sessions(over(workers_, [](const Switch& w) { return w.answered_tcp(); }));
   stats.set_resets_built(over(workers_, [](const Switch& w) { return w.resets(); }) - base_.resets);
   stats.set_backup_activations(backup_activations_ - base_.backup_activations);
   stats.set_overflow_activations(shared_.overflow_activations.load(std::memory_order_relaxed) -

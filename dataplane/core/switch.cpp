@@ -200,7 +200,10 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
 
 void Switch::note_ends(const Event& event, Session& session, Life before, Side from) noexcept {
   const Life after = session.life().life();
-  if (before == Life::syn && after != Life::syn) leave_half_open(session);
+  if (before == Life::syn && after != Life::syn) {
+    answered_tcp_.add(1);
+    leave_half_open(session);
+  }
   const bool refused = from == Side::real && before == Life::syn && (event.parsed.flags & tcp::rst) != 0;
   if (refused) traffic_[session.binding].refused.add(1);
   if (after == Life::closed) uncount(session);

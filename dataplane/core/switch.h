@@ -82,6 +82,8 @@ class Switch {
   /// Any thread: sessions opened, and those of TCP among them, since the start.
   [[nodiscard]] std::uint64_t opened() const noexcept { return opened_.get(); }
   [[nodiscard]] std::uint64_t opened_tcp() const noexcept { return opened_tcp_.get(); }
+  /// Any thread: TCP sessions whose handshake went on after the SYN, or was refused, since the start.
+  [[nodiscard]] std::uint64_t answered_tcp() const noexcept { return answered_tcp_.get(); }
   /// Any thread: entries that hold a binding, whatever their state.
   [[nodiscard]] std::uint64_t held(BindingSlot slot) const noexcept { return held_[slot].get(); }
 
@@ -216,6 +218,7 @@ class Switch {
   Counter half_open_;
   Counter opened_;
   Counter opened_tcp_;
+  Counter answered_tcp_;
   std::vector<Traffic> traffic_;  ///< by binding
   std::vector<Counted> counted_;  ///< by binding
   std::vector<Counter> held_;     ///< by binding
