@@ -274,7 +274,11 @@ Status oper_clear(Shell& shell, const Values& values) {
   const auto reply = shell.call(request);
   if (!reply) return reply.error();
   const std::uint64_t cleared = reply->cleared().sessions();
+  const std::uint64_t bound = reply->cleared().bound_clients();
   shell.print(fmt::format("{} session{} cleared.\n", cleared, cleared == 1 ? " is" : "s are"));
+  if (bound > 0)
+    shell.print(fmt::format("{} client{} free to be bound to another server.\n", bound,
+                            bound == 1 ? " is" : "s are"));
   return Done{};
 }
 

@@ -161,6 +161,10 @@ std::string maint_stats(const control::StatsReply& reply) {
          row("  4 second average:", reply.average_4_seconds()) +
          row(" 64 second average:", reply.average_64_seconds()) +
          row("Terminated sessions:", stats.terminated_sessions()) + fate_rows(stats) +
+         row("Backup server activations:", stats.backup_activations()) +
+         row("Overflow server activations:", stats.overflow_activations()) +
+         row("Persistent clients:", stats.bound_clients()) +
+         row("Persistent clients refused:", stats.bound_clients_refused()) +
          row("Total IP fragment sessions:", stats.fragmented_total()) +
          row("Current IP fragment sessions:", stats.fragmented_current()) +
          row("IP fragment table full:", stats.fragmented_pushed_out()) +

@@ -188,21 +188,26 @@ TEST(Plan, AnUnrelatedChangeEndsNothing) {
 
 TEST(Plan, CountsTheSessionsThatEnd) {
   forwarding::Stats stats;
-  const auto count = [&](std::uint32_t real, std::uint64_t current) {
-    forwarding::VirtStats& row = *stats.add_virt();
+  const auto count = [&](std::uint32_t vport, std::uint32_t real, std::uint32_t rport,
+                         std::uint64_t current) {
+    forwarding::ServiceStats& row = *stats.add_service();
     row.set_virt(1);
+    row.set_vport(vport);
+    row.set_protocol(6);
     row.set_real(real);
+    row.set_rport(rport);
     row.mutable_counts()->set_current(current);
   };
-  count(1, 10);
-  count(2, 20);
+  count(80, 1, 8080, 7);
+  count(80, 2, 8080, 20);
+  count(21, 1, 21, 3);
   const auto ended = [&](std::string_view change) {
     return sessions_ended(plan(lab(), with(lab(), std::string(change))), stats);
   };
   EXPECT_EQ(ended("/c/slb/real 2/dis"), 20u);
   EXPECT_EQ(ended("/c/slb/real 1/dis\n/c/slb/real 2/dis"), 30u);
-  EXPECT_EQ(ended("/c/slb/virt 1/service ftp/del"), 10u) << "at most: real server 1 keeps http";
-  EXPECT_EQ(ended("/c/slb/group 3/add 1\n/c/slb/virt 1/service ftp/group 3"), 10u) << "counted for the group";
+  EXPECT_EQ(ended("/c/slb/virt 1/service ftp/del"), 3u) << "real server 1 keeps http";
+  EXPECT_EQ(ended("/c/slb/group 3/add 1\n/c/slb/virt 1/service ftp/group 3"), 3u) << "counted for the group";
   EXPECT_EQ(ended("/c/slb/real 2/rip 10.10.2.13"), 20u) << "another server";
   EXPECT_EQ(ended("/c/slb/real 2/weight 7"), 0u);
   EXPECT_EQ(ended("/c/slb/group 1/dis 2"), 0u) << "graceful";

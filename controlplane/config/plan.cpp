@@ -2,7 +2,9 @@
 #include "controlplane/config/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 
 #include "controlplane/config/compile.h"
 #include "controlplane/config/topology.h"
@@ -35,11 +37,12 @@ Plan plan(const Config& running, const Config& next) {
 }
 
 std::uint64_t sessions_ended(const Plan& plan, const forwarding::Stats& stats) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  for (const Binding& ended : plan.ended) pairs.insert({ended.virt, ended.real});
+  std::map<std::array<std::uint32_t, 5>, std::uint64_t> current;
+  for (const forwarding::ServiceStats& row : stats.service())
+    current[{row.virt(), row.vport(), row.protocol(), row.real(), row.rport()}] += row.counts().current();
   std::uint64_t sessions = 0;
-  for (const forwarding::VirtStats& virt : stats.virt())
-    if (pairs.contains({virt.virt(), virt.real()})) sessions += virt.counts().current();
+  for (const Binding& ended : plan.ended)
+    sessions += current[{ended.virt, ended.vport, ended.protocol, ended.real, ended.rport}];
   return sessions;
 }
 

@@ -214,9 +214,12 @@ TEST_F(EngineTest, AnInvalidConfigurationIsRefusedWholeWithAllItsErrors) {
 
 TEST_F(EngineTest, EndingSessionsNeedsConfirmation) {
   start_lab();
-  forwarding::VirtStats& http = *dataplane_.stats.add_virt();
+  forwarding::ServiceStats& http = *dataplane_.stats.add_service();
   http.set_virt(1);
+  http.set_vport(80);
+  http.set_protocol(6);
   http.set_real(1);
+  http.set_rport(8080);
   http.mutable_counts()->set_current(12);
   const config::Config next = config::with(config::lab(), "/c/slb/real 1/dis");
   const Engine::Outcome asked = apply(next, false);

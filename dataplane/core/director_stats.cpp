@@ -63,6 +63,7 @@ void Director::add_rows(forwarding::Stats& stats) const {
     row->set_protocol(key.protocol);
     row->set_real(key.real);
     row->set_rport(key.rport);
+    row->mutable_counts()->set_current(shared_.current[slot].load(std::memory_order_relaxed));
     row->mutable_counts()->set_packets(mine.packets);
     row->mutable_counts()->set_octets(mine.octets);
   }

@@ -103,7 +103,7 @@ struct Shared {
   static_assert(sizeof(Binding) == 64);
   std::vector<Binding> bindings;
   std::vector<Tally> tallies;
-  std::vector<std::atomic<std::uint32_t>> current;  ///< by binding: its sessions, for svcleast
+  std::vector<std::atomic<std::uint32_t>> current;  ///< by binding: its sessions, for svcleast and for counts of services
   Hops hops;
 
   /// Which clients stay with which server; null: nobody does. Set before workers begin.

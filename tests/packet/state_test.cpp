@@ -41,6 +41,27 @@ TEST(State, ARecoveredServiceRejoins) {
   EXPECT_EQ(bench.current(1), 1u);
 }
 
+// What an apply would end is counted from this.
+TEST(State, SessionsAreCountedByServiceAndServer) {
+  Bench bench(web_and_ftp());
+  const auto count = [&](std::uint32_t vport) {
+    std::uint64_t sessions = 0;
+    const forwarding::Stats stats = bench.stats();
+    for (const forwarding::ServiceStats& row : stats.service())
+      if (row.vport() == vport) sessions += row.counts().current();
+    return sessions;
+  };
+  for (std::uint16_t port = 40000; port < 40006; ++port) Connection::open(bench, port);
+  for (std::uint16_t port = 41000; port < 41003; ++port) Connection::open(bench, port, kClient, kVip, 21);
+  EXPECT_EQ(count(80), 6u);
+  EXPECT_EQ(count(21), 3u);
+  bench.admit(1, forwarding::CLOSED, 8080);
+  bench.admit(2, forwarding::CLOSED, 8080);
+  Connection::open(bench, 42000, kClient, kVip, 21);  // the worker has seen the end of those epochs
+  EXPECT_EQ(count(80), 0u);
+  EXPECT_EQ(count(21), 4u);
+}
+
 TEST(State, WithNoServerLeftASynIsAnsweredWithOneReset) {
   Bench bench(web(2));
   bench.admit(1, forwarding::CLOSED);
