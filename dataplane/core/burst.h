@@ -18,6 +18,9 @@ using PortIndex = std::uint8_t;
 /// A slot of the table of next hops (hops.h).
 using HopIndex = std::uint16_t;
 constexpr HopIndex kNoHop = 0xffff;
+/// No generation has this version of the routes: a session that has it looks its ways up with its next
+/// packet.
+constexpr std::uint16_t kNoVersion = 0xffff;
 
 /// What the shell has to do with a frame after the core has decided.
 enum class Action : std::uint8_t {

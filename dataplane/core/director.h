@@ -22,6 +22,7 @@
 #include "model/forwarding.pb.h"
 #include "model/ids.h"
 #include "model/result.h"
+#include "model/slots.pb.h"
 
 namespace headgate::core {
 
@@ -69,7 +70,9 @@ class Director {
   /// The addresses that ICMP errors about packets to clients are sent from.
   void set_addresses(const PortAddresses& addresses);
   /// Makes every session look up its ways out again, as set_routes does.
-  void renew_hops() noexcept { ++routes_version_; }
+  void renew_hops() noexcept {
+    routes_version_ = routes_version_ + 1 == kNoVersion ? 0 : routes_version_ + 1;
+  }
 
   /// What workers shall read from now on.
   [[nodiscard]] std::unique_ptr<const Generation> build() const;
@@ -78,6 +81,13 @@ class Director {
   /// publish.
   [[nodiscard]] const forwarding::Generation& published() const noexcept { return published_; }
   [[nodiscard]] forwarding::States states() const;
+
+  /// What the slots in the memory of sessions stand for, and where counts began: to be stored before workers
+  /// use what publish() made, and after clear_stats().
+  [[nodiscard]] memory::Slots slots() const;
+  /// Goes on with the slots of a process before, whose memory `shared` and the workers have; before the first
+  /// publish(). Bindings that are not among them are closed.
+  void recall(const memory::Slots& slots);
 
   /// All counters, over all workers; `port` is left to the shell.
   [[nodiscard]] forwarding::Stats stats() const;
@@ -160,6 +170,10 @@ class Director {
   [[nodiscard]] bool held(BindingSlot slot) const;
   [[nodiscard]] BindingSlot slot_for(const BindingKey& key);
   [[nodiscard]] TallySlot tally_for(const TallyKey& key);
+  void add_bindings(memory::Slots& out) const;
+  void recall(const memory::Binding& binding);
+  bool recall(const memory::Tally& tally);
+  void close_unknown();
   void reclaim_tallies();
   [[nodiscard]] Service place(const forwarding::Service& service, std::uint32_t index);
   void place_backups(const forwarding::Service& service, std::uint32_t index, Service& placed);

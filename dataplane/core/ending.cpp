@@ -56,11 +56,12 @@ void Switch::answer_reset(const Event& event) noexcept {
 // Makes a reset for one end of a session in a spare, of which there is one.
 void Switch::tell(Session& session, Side to, const ResetNumbers& numbers, Fate fate, Spares& spares,
                   Tick now) noexcept {
+  const HopIndex index = to == Side::client ? session.to_client : session.to_real;
+  if (index == kNoHop) return;  // of a process before, and there is no way
   Frame& frame = spares.frames[spares.used++];
   const SessionKeys keys = table_.keys(session);
   write_reset(frame, to == Side::client ? keys.from_client.reversed() : keys.from_real.reversed(), numbers);
   frame.fate = fate;
-  const HopIndex index = to == Side::client ? session.to_client : session.to_real;
   const Hops::Hop hop = shared_.hops.use(index, now);
   send(frame, index, hop);
   resets_.add(1);

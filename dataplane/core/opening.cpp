@@ -166,6 +166,7 @@ Session* Switch::bind(const Event& event, const Service& service, const Chosen& 
   // The epoch as far as this worker has settled it, not the newest: if the server was closed just now, the
   // session belongs to what that ended, and is given up with it.
   session->epoch = counted_[member.binding].epoch;
+  in_this_order();  // a session that is counted is whole
   count(*session);
   if (chosen.use != 0) {
     session->told |= Session::kPersistent;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "dataplane/core/burst.h"
@@ -57,6 +58,12 @@ struct alignas(64) Session {
   }
 };
 static_assert(sizeof(Session) == 64);
+
+/// Stores before it are made before those that follow, as far as this thread's own death can tell: it may be
+/// killed between any two, and what it leaves in shared memory is read by the next process.
+inline void in_this_order() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 /// What belongs to a session but to hardly any of its packets, at the same position in an array of its own.
 struct SessionRest {

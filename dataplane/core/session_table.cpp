@@ -136,6 +136,7 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
     ++high_water_;
   }
   session = fresh;
+  in_this_order();
   session.protocol = static_cast<std::uint8_t>(protocol);
   rests_[position] = SessionRest{};
   size_.add(1);
@@ -148,6 +149,8 @@ void SessionTable::erase(Session& session) noexcept {
   const SessionKeys both = keys(session);
   unlink(hash(both.from_client, protocol), position);
   unlink(hash(both.from_real, protocol), position);
+  session.protocol = 0;
+  in_this_order();
   session = Session{};
   session.seen.value = free_;
   free_ = position;

@@ -66,6 +66,9 @@ class SessionTable {
   [[nodiscard]] Session* insert(const Ip& client, L4Port client_port, BindingSlot binding,
                                 Protocol protocol) noexcept;
   void erase(Session& session) noexcept;
+  /// Takes over the sessions that lie in the memory from a process before: makes index and free list anew.
+  /// Each used entry must have a binding; of two with a common key, one stays.
+  void rebuild() noexcept;
   [[nodiscard]] SessionKeys keys(const Session& session) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_.get(); }  ///< any thread
@@ -113,6 +116,8 @@ class SessionTable {
   [[nodiscard]] bool make_room(Bucket& bucket) noexcept;
   [[nodiscard]] bool link(std::uint64_t hash, Position position) noexcept;
   void unlink(std::uint64_t hash, Position position) noexcept;
+  void prefetch_buckets_of(const Session& session) const noexcept;
+  void relink(Position position) noexcept;
 
   Session* sessions_;
   SessionRest* rests_;

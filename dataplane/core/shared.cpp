@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/shared.h"
 
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <utility>
+
 #include "dataplane/core/checksum.h"
 
 namespace headgate::core {
@@ -8,6 +13,12 @@ namespace {
 
 constexpr std::uint32_t word(BindingState state) {
   return (state.persistent ? 1u << 24 : 0u) | static_cast<std::uint32_t>(state.admission) << 16 | state.epoch;
+}
+
+std::byte* zeroed(std::size_t bytes) {
+  void* memory = ::operator new (bytes, std::align_val_t{alignof(Shared::Binding)});
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte*>(memory);
 }
 
 }  // namespace
@@ -47,13 +58,34 @@ void Tally::note() noexcept {
   }
 }
 
-Shared::Shared()
-    : bindings(kMaxBindings + 1),
-      tallies(kMaxTallies),
+// ---- Memory
+
+std::size_t Shared::bytes_needed() noexcept {
+  return (kMaxBindings + 1) * sizeof(Binding) + kMaxTallies * sizeof(Tally);
+}
+
+void Shared::Free::operator()(std::byte* memory) const noexcept {
+  ::operator delete (memory, std::align_val_t{alignof(Binding)});
+}
+
+Shared::Shared() : Shared(std::unique_ptr<std::byte, Free>(zeroed(bytes_needed()))) {}
+
+Shared::Shared(std::unique_ptr<std::byte, Free> own) : Shared(std::span(own.get(), bytes_needed())) {
+  own_ = std::move(own);
+}
+
+Shared::Shared(std::span<std::byte> memory)
+    : bindings(reinterpret_cast<Binding*>(memory.data()), kMaxBindings + 1),
+      tallies(reinterpret_cast<Tally*>(bindings.data() + bindings.size()), kMaxTallies),
       current(kMaxBindings),
       persist_seconds(kMaxBindings),
       overflows(kMaxBindings),
-      closings(kClosings) {}
+      closings(kClosings) {
+  assert(memory.size() >= bytes_needed());
+  for (Tally& tally : tallies) {
+    if (tally.current.load(std::memory_order_relaxed) != 0) tally.current.store(0, std::memory_order_relaxed);
+  }
+}
 
 void Shared::admit(BindingSlot slot, forwarding::Admission admission, bool persistent) noexcept {
   BindingState next = state(slot);

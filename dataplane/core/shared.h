@@ -3,7 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "dataplane/core/burst.h"
@@ -75,6 +78,12 @@ class Persistence;
 
 struct Shared {
   Shared();
+  /// On memory that outlasts the process: bytes_needed() at a 64-byte boundary, zeroed or left by a process
+  /// before. Bindings, totals and highest values are then as they were; no session is counted yet.
+  explicit Shared(std::span<std::byte> memory);
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  [[nodiscard]] static std::size_t bytes_needed() noexcept;
 
   struct alignas(64) Binding {
     std::atomic<std::uint32_t> state{0};       ///< persistent << 24 | admission << 16 | epoch
@@ -101,9 +110,10 @@ struct Shared {
     }
   };
   static_assert(sizeof(Binding) == 64);
-  std::vector<Binding> bindings;
-  std::vector<Tally> tallies;
-  std::vector<std::atomic<std::uint32_t>> current;  ///< by binding: its sessions, for svcleast and for counts of services
+  std::span<Binding> bindings;
+  std::span<Tally> tallies;
+  std::vector<std::atomic<std::uint32_t>>
+      current;  ///< by binding: its sessions, for svcleast and for counts of services
   Hops hops;
 
   /// Which clients stay with which server; null: nobody does. Set before workers begin.
@@ -161,6 +171,13 @@ struct Shared {
   [[nodiscard]] bool fits(PortIndex port, std::uint16_t length) const noexcept {
     return length <= kEthernetHeader + ports[port].mtu.load(std::memory_order_relaxed);
   }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  explicit Shared(std::unique_ptr<std::byte, Free> own);
+  std::unique_ptr<std::byte, Free> own_;  ///< when no memory was given
 };
 
 }  // namespace headgate::core

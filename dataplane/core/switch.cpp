@@ -10,10 +10,14 @@
 #include "dataplane/core/switch_parts.h"
 
 namespace headgate::core {
+
+const std::size_t Switch::kCounterBytes = sizeof(Counters);
+
 Switch::Switch(const Config& config, Shared& shared)
     : shared_(shared),
       table_(config.memory, config.sessions, config.seed, shared.bindings),
-      traffic_(kMaxBindings),
+      own_(config.counters.empty() ? std::make_unique<Counters>() : nullptr),
+      counters_(own_ ? *own_ : *reinterpret_cast<Counters*>(config.counters.data())),
       counted_(kMaxBindings),
       held_(kMaxBindings),
       uses_(static_cast<Persistence::Use*>(std::calloc(table_.capacity(), sizeof(Persistence::Use)))),
@@ -24,11 +28,14 @@ Switch::Switch(const Config& config, Shared& shared)
   if (!uses_) throw std::bad_alloc();
   for (std::size_t slot = 0; slot < kMaxBindings; ++slot)
     counted_[slot].epoch = shared.state(static_cast<BindingSlot>(slot)).epoch;
+  if (config.survived) recover(config.now);
 }
 
 void Switch::Free::operator()(void* memory) const noexcept {
   std::free(memory);
 }
+
+Switch::~Switch() = default;
 
 // ---- A burst
 

@@ -36,8 +36,15 @@ class Switch {
     std::uint64_t seed = 0;       ///< random per start, so that clients can't aim at one bucket
     unsigned worker = 0;
     unsigned workers = 1;
+    /// Where counters outlast the process: kCounterBytes at a 64-byte boundary, zeroed or left by a process
+    /// before. None: the switch has its own.
+    std::span<std::byte> counters = {};
+    /// Both memories, and that of `shared`, are those of a process before: its sessions go on.
+    bool survived = false;
+    Tick now{};  ///< for what survived
   };
   Switch(const Config& config, Shared& shared);
+  ~Switch();
 
   /// Decides about each frame of a burst (at most kBurst), in order, and rewrites those that are to be sent.
   /// A frame with Action::park or Action::hand has no fate yet and is not counted: it will be when it comes
@@ -97,6 +104,21 @@ class Switch {
   /// Any thread.
   [[nodiscard]] const Traffic& traffic(BindingSlot slot) const noexcept { return traffic_[slot]; }
 
+  /// All that grows only, and must not fall when a process takes over from another.
+  struct Counters {
+    std::array<Counter, kFates> fates;
+    Counter packets_in;
+    Counter terminated;
+    Counter resets;
+    Counter opened;
+    Counter opened_tcp;
+    Counter answered_tcp;
+    Counter errors_built;
+    Counter errors_withheld;
+    std::array<Traffic, kMaxBindings> traffic;
+  };
+  static const std::size_t kCounterBytes;
+
   /// A handshake that is not done after so long is forgotten: five retransmissions of a SYN fit.
   static constexpr std::uint32_t kHalfOpenSeconds = 32;
   /// After both ends of a terminated session were sent a reset, it answers what is still under way for so
@@ -135,6 +157,11 @@ class Switch {
     std::uint32_t to_real = 0;
     std::uint32_t to_client = 0;
   };
+
+  // recovery.cpp: sessions of a process before
+  [[nodiscard]] bool is_sound(const Session& session, Tick now) const noexcept;
+  void recover(Tick now) noexcept;
+  void take_back(Session& session) noexcept;
 
   // switch.cpp: the pipeline
   [[nodiscard]] Session* find(const Arrival& arrival, Side& from) noexcept;
@@ -209,17 +236,19 @@ class Switch {
 
   Shared& shared_;
   SessionTable table_;
-  std::array<Counter, kFates> fates_;
-  Counter packets_in_;
-  Counter terminated_;
-  Counter resets_;
-  Counter errors_built_;
-  Counter errors_withheld_;
+  std::unique_ptr<Counters> own_;  ///< when no memory was given
+  Counters& counters_;
+  std::array<Counter, kFates>& fates_ = counters_.fates;
+  Counter& packets_in_ = counters_.packets_in;
+  Counter& terminated_ = counters_.terminated;
+  Counter& resets_ = counters_.resets;
+  Counter& opened_ = counters_.opened;
+  Counter& opened_tcp_ = counters_.opened_tcp;
+  std::span<Traffic> traffic_ = counters_.traffic;  ///< by binding
+  Counter& errors_built_ = counters_.errors_built;
+  Counter& errors_withheld_ = counters_.errors_withheld;
   Counter half_open_;
-  Counter opened_;
-  Counter opened_tcp_;
-  Counter answered_tcp_;
-  std::vector<Traffic> traffic_;  ///< by binding
+  Counter& answered_tcp_ = counters_.answered_tcp;
   std::vector<Counted> counted_;  ///< by binding
   std::vector<Counter> held_;     ///< by binding
   /// Entries of client persistence that sessions hold, by position in the table. A session's own line has no

@@ -31,9 +31,11 @@ std::set<Ip> vips(const forwarding::Generation& generation) {
 
 }  // namespace
 
-Control::Control(const Options& options, const Eal& eal)
+Control::Control(const Options& options, const Eal& eal, const SessionFile& sessions)
     : options_(options),
       eal_(eal),
+      sessions_(sessions),
+      shared_(sessions.part(0)),
       director_(shared_),
       store_(options.state_dir),
       ports_(eal.buffers(), options.steering),
@@ -54,11 +56,12 @@ Status Control::start() {
   const std::size_t bound = std::min<std::size_t>(options_.sessions, kMostBoundClients);
   persistence_ = std::make_unique<core::Persistence>(bound, seed);
   shared_.persistence = persistence_.get();
-  auto crew = Crew::start(options_, eal_, shared_);
+  auto crew = Crew::start(options_, eal_, sessions_, shared_);
   if (!crew) return crew.error();
   crew_ = std::move(*crew);
   jobs_ = std::make_unique<SessionJobs>(*crew_, director_, *persistence_, server_);
   director_.set_workers(crew_->switches());
+  recall();
   restore();
   return Done{};
 }
@@ -82,6 +85,25 @@ void Control::restore() {
   ports_.want(director_.published());
   bring_ports(monotonic_ns());
   swap_plan();
+}
+
+void Control::recall() {
+  if (!sessions_.survived()) return;
+  auto slots = store_.slots();
+  if (!slots) log("stored slots: {}", slots.error().message);
+  const bool known = slots && slots->has_value() && (*slots)->memory() == sessions_.seed();
+  // Without them all sessions are closed, and age.
+  director_.recall(known ? **slots : memory::Slots{});
+  if (known) ports_.recall(**slots);
+  log("going on with {} sessions of before{}", director_.stats().current_sessions(),
+      known ? "" : ", closed, since what they belong to is not known");
+}
+
+void Control::store_slots() {
+  memory::Slots slots = director_.slots();
+  slots.set_memory(sessions_.seed());
+  ports_.remember(slots);
+  if (auto done = store_.save(slots); !done) log("a restart would lose sessions: {}", done.error().message);
 }
 
 Status Control::run(int stop_fd) {

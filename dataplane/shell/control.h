@@ -13,6 +13,7 @@
 #include "dataplane/shell/options.h"
 #include "dataplane/shell/ports.h"
 #include "dataplane/shell/server.h"
+#include "dataplane/shell/session_file.h"
 #include "dataplane/shell/session_jobs.h"
 #include "dataplane/shell/store.h"
 
@@ -21,7 +22,8 @@ namespace headgate::shell {
 /// The control thread: the only one that touches the director, the ports, the kernel's sockets and the seam.
 class Control {
  public:
-  Control(const Options& options, const Eal& eal);
+  /// `sessions` must outlive it.
+  Control(const Options& options, const Eal& eal, const SessionFile& sessions);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -41,6 +43,9 @@ class Control {
   void clear_stats();
 
   void restore();
+  /// Takes over what the slots of the sessions in memory stand for.
+  void recall();
+  void store_slots();
   void bring_ports(std::uint64_t now_ns);
   void ports_changed();
   /// Builds what workers read and swaps it in; then the steering programs follow.
@@ -61,6 +66,7 @@ class Control {
 
   const Options options_;
   const Eal& eal_;
+  const SessionFile& sessions_;
   core::Shared shared_;
   std::unique_ptr<core::Persistence> persistence_;
   core::Director director_;

@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/shell/crew.h"
 
-#include <sys/random.h>
-
-#include <fmt/format.h>
-
+#include "dataplane/core/layout.h"
 #include "dataplane/core/session_table.h"
+#include "dataplane/shell/clock.h"
 #include "dataplane/shell/log.h"
 
 namespace headgate::shell {
 
-Result<std::unique_ptr<Crew>> Crew::start(const Options& options, const Eal& eal, core::Shared& shared) {
+namespace {
+
+std::size_t sessions_each(const Options& options) {
+  return (options.sessions + options.workers - 1) / options.workers;
+}
+
+/// A worker's part: its counters, then its table.
+std::size_t table_at() {
+  return (core::Switch::kCounterBytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+Result<SessionFile> take_session_file(const Options& options) {
+  const std::size_t sessions = sessions_each(options);
+  FileLayout layout{.fingerprint = core::memory_layout(),
+                    .workers = options.workers,
+                    .sessions = sessions,
+                    .parts = {core::Shared::bytes_needed()}};
+  layout.parts.resize(1 + options.workers, table_at() + core::SessionTable::bytes_needed(sessions));
+  auto file = SessionFile::take(session_places(options.session_dir, options.run_dir, options.huge),
+                                options.file_prefix + ".sessions", layout);
+  if (!file) return file;
+  if (!file->refused().empty()) log("the sessions of before are lost: {}", file->refused());
+  log("{} sessions for each of {} worker(s), {} MiB of {} pages in {}", sessions, options.workers,
+      file->size() >> 20, file->huge() ? "huge" : "normal", file->path());
+  return file;
+}
+
+Result<std::unique_ptr<Crew>> Crew::start(const Options& options, const Eal& eal, const SessionFile& sessions,
+                                          core::Shared& shared) {
   std::unique_ptr<Crew> crew(new Crew(options.workers));
   const Workplace workplace{.shared = shared,
                             .plans = crew->plans_,
@@ -19,23 +47,17 @@ Result<std::unique_ptr<Crew>> Crew::start(const Options& options, const Eal& eal
                             .buffers = eal.buffers(),
                             .workers = options.workers,
                             .poll = options.poll};
-  core::Switch::Config config{.memory = {},
-                              .sessions = (options.sessions + options.workers - 1) / options.workers,
-                              .seed = 0,
-                              .worker = 0,
-                              .workers = options.workers};
-  if (config.sessions > core::SessionTable::kMostSessions) {
-    return Error{fmt::format("at most {} sessions for each worker", core::SessionTable::kMostSessions)};
-  }
-  if (getrandom(&config.seed, sizeof config.seed, 0) != sizeof config.seed) return Error{"no random numbers"};
   for (unsigned number = 0; number < options.workers; ++number) {
-    auto memory = SessionMemory::take(core::SessionTable::bytes_needed(config.sessions), options.huge);
-    if (!memory) return memory.error();
-    log("worker {}: {} sessions in {} MiB of {} pages", number, config.sessions, memory->bytes().size() >> 20,
-        memory->huge() ? "huge" : "normal");
-    config.memory = memory->bytes();
-    config.worker = number;
-    crew->workers_.push_back(std::make_unique<Worker>(number, workplace, std::move(memory.value()), config));
+    const std::span<std::byte> part = sessions.part(1 + number);
+    const core::Switch::Config config{.memory = part.subspan(table_at()),
+                                      .sessions = sessions_each(options),
+                                      .seed = sessions.seed(),
+                                      .worker = number,
+                                      .workers = options.workers,
+                                      .counters = part.first(core::Switch::kCounterBytes),
+                                      .survived = sessions.survived(),
+                                      .now = tick_now()};
+    crew->workers_.push_back(std::make_unique<Worker>(number, workplace, config));
   }
   for (const auto& worker : crew->workers_) {
     crew->threads_.emplace_back([w = worker.get()] { w->run(); });

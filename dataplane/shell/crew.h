@@ -8,16 +8,21 @@
 
 #include "dataplane/shell/eal.h"
 #include "dataplane/shell/options.h"
+#include "dataplane/shell/session_file.h"
 #include "dataplane/shell/worker.h"
 
 namespace headgate::shell {
 
+/// The file that the sessions of such a crew lie in: part 0 is what they share, then one part for each
+/// worker.
+[[nodiscard]] Result<SessionFile> take_session_file(const Options& options);
+
 /// The workers, their threads, and what they share.
 class Crew {
  public:
-  /// Takes all memory and starts the threads, on an empty plan.
+  /// Starts the threads, on an empty plan, with the sessions that are in the file.
   [[nodiscard]] static Result<std::unique_ptr<Crew>> start(const Options& options, const Eal& eal,
-                                                           core::Shared& shared);
+                                                           const SessionFile& sessions, core::Shared& shared);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;

@@ -29,7 +29,12 @@ int serve(const Options& options) {
     log("{}", eal.error().message);
     return EXIT_FAILURE;
   }
-  Control control(options, *eal);
+  auto sessions = take_session_file(options);
+  if (!sessions) {
+    log("no memory for sessions: {}", sessions.error().message);
+    return EXIT_FAILURE;
+  }
+  Control control(options, *eal, *sessions);
   if (auto started = control.start(); !started) {
     log("{}", started.error().message);
     return EXIT_FAILURE;

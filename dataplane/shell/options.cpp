@@ -48,6 +48,8 @@ const std::vector<Option>& all() {
   static const std::vector<Option> options{
       {"--run-dir", "DIR", "where dataplane.sock is made", text(&Options::run_dir)},
       {"--state-dir", "DIR", "where the last generation is kept", text(&Options::state_dir)},
+      {"--session-dir", "DIR", "where sessions outlive the process (default: on huge pages, else in memory)",
+       text(&Options::session_dir)},
       {"--workers", "N", "threads that switch packets, 1-16", number(&Options::workers, 1U, 16U)},
       {"--sessions", "N", "sessions at a time, 1024-67108864", number(&Options::sessions, 1024U, 67108864U)},
       {"--memory", "MB", "for packet buffers, 64-65536", number(&Options::memory_mb, 64U, 65536U)},

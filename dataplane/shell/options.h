@@ -12,6 +12,7 @@ namespace headgate::shell {
 struct Options {
   std::string run_dir = "/run/headgate";        ///< holds dataplane.sock
   std::string state_dir = "/var/lib/headgate";  ///< holds the last generation and states
+  std::string session_dir;  ///< where sessions outlive the process; empty: huge pages if there are
   std::string steering = "/usr/lib/headgate/steering.o";
   std::string file_prefix = "headgate";
   unsigned workers = 1;              ///< 1-16

@@ -137,6 +137,20 @@ void Ports::steer(const SteeringTables& tables) {
   }
 }
 
+void Ports::remember(memory::Slots& slots) const {
+  for (const auto& [number, index] : indices_) {
+    memory::Port& port = *slots.add_port();
+    port.set_number(number);
+    port.set_index(index);
+  }
+}
+
+void Ports::recall(const memory::Slots& slots) {
+  for (const memory::Port& port : slots.port()) {
+    if (port.index() < core::kMaxPorts) indices_[port.number()] = static_cast<core::PortIndex>(port.index());
+  }
+}
+
 std::vector<PortNumber> Ports::by_index() const {
   std::vector<PortNumber> numbers;
   for (const OpenPort& port : open_) {

@@ -15,6 +15,7 @@
 #include "dataplane/shell/steering_program.h"
 #include "model/forwarding.pb.h"
 #include "model/ids.h"
+#include "model/slots.pb.h"
 
 namespace headgate::shell {
 
@@ -50,6 +51,9 @@ class Ports {
 
   [[nodiscard]] std::vector<OpenPort>& open() noexcept { return open_; }
   [[nodiscard]] const std::vector<OpenPort>& open() const noexcept { return open_; }
+  /// The indices that ports have, for a process to come: sessions hold them.
+  void remember(memory::Slots& slots) const;
+  void recall(const memory::Slots& slots);
   /// By PortIndex; 0 where no port is open.
   [[nodiscard]] std::vector<PortNumber> by_index() const;
 

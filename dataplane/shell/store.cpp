@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kGeneration = "forwarding.generation";
 constexpr const char* kStates = "forwarding.states";
+constexpr const char* kSlots = "forwarding.slots";
 /// The number is that of the messages' meaning: what an older build stored is not guessed at.
 constexpr std::string_view kKind = "HGFW";
 constexpr std::string_view kMagic = "HGFW0002";
@@ -122,6 +123,12 @@ Status Store::save(const forwarding::Generation& generation) const {
 }
 Status Store::save(const forwarding::States& states) const {
   return write(kStates, states.SerializeAsString());
+}
+Status Store::save(const memory::Slots& slots) const {
+  return write(kSlots, slots.SerializeAsString());
+}
+Result<std::optional<memory::Slots>> Store::slots() const {
+  return load<memory::Slots>(kSlots);
 }
 Result<std::optional<forwarding::Generation>> Store::generation() const {
   return load<forwarding::Generation>(kGeneration);

@@ -6,6 +6,7 @@
 
 #include "model/forwarding.pb.h"
 #include "model/result.h"
+#include "model/slots.pb.h"
 
 namespace headgate::shell {
 
@@ -17,11 +18,13 @@ class Store {
 
   [[nodiscard]] Status save(const forwarding::Generation& generation) const;
   [[nodiscard]] Status save(const forwarding::States& states) const;
+  [[nodiscard]] Status save(const memory::Slots& slots) const;
 
   /// Nothing when none was saved; an error when it can't be read, is damaged, or was written by a
   /// build whose messages mean something else.
   [[nodiscard]] Result<std::optional<forwarding::Generation>> generation() const;
   [[nodiscard]] Result<std::optional<forwarding::States>> states() const;
+  [[nodiscard]] Result<std::optional<memory::Slots>> slots() const;
 
  private:
   [[nodiscard]] Status write(const std::string& name, const std::string& content) const;

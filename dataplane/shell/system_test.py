@@ -4,6 +4,7 @@
 
 Raises three network namespaces of its own, gives orders by hand, and checks: connections through AF_XDP, TAP and PCAP
 ports, with one and with two workers; probes from the box itself; a port that leaves and returns; a start after kill -9;
+sessions that go on after kill -9 and a clean stop;
 a generation that can't be stored; neighbours that go stale, fail and return; a clean stop that leaves no XDP program,
 interface, socket or folder. Needs root.
 """
@@ -12,6 +13,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -96,7 +98,7 @@ class DataplaneTest(unittest.TestCase):
         with open(self.root / "log", "w") as log:
             self.process = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{SWITCH}", DATAPLANE, "--run-dir", self.root / "run", "--state-dir",
-                 self.root / "state", "--steering", STEERING, "--file-prefix", PREFIX, "--sessions", "65536",
+                 self.root / "state", "--session-dir", self.root / "sessions", "--steering", STEERING, "--file-prefix", PREFIX, "--sessions", "65536",
                  "--memory", "128", *options], stderr=log)
         await_that(lambda: "ready" in self.log() or self.process.poll() is not None, "ready")
         self.assertIsNone(self.process.poll(), self.log())
@@ -246,6 +248,43 @@ class DataplaneTest(unittest.TestCase):
         self.publish(1, "XDP_SOCKET", ["port1", "port2"])
         self.await_ports()
         return self.open_session()
+
+    def number(self, name, text):
+        """The sum of a field over a report."""
+        return sum(int(value) for value in re.findall(rf"\b{name}: (\d+)", text))
+
+    def counts(self):
+        return self.order("stats {}").partition("group {")[0]
+
+    def test_sessions_outlive_kills_and_what_counts_them_is_exact(self):
+        session = self.start_with_a_session()
+        for _ in range(3):
+            self.say(session, b"before")
+            before = self.counts()
+            self.stop(signal.SIGKILL)
+            began = time.monotonic()
+            self.start()
+            self.assertIn("going on with 1 sessions of before", self.log())
+            session.settimeout(20)
+            self.say(session, b"after")
+            print(f"killed: an answer {time.monotonic() - began:.3f} s after the next start began", flush=True)
+            after = self.counts()
+            for name in ("total:", "highest:", "packets:", "octets:"):
+                self.assertGreaterEqual(self.number(name[:-1], after), self.number(name[:-1], before), name)
+            self.assertEqual(self.number("current_sessions", after), 1)
+        self.assertEqual(self.stop(), 0)
+        self.start()
+        self.say(session, b"after a clean stop")
+
+    def test_sessions_of_another_layout_are_refused_and_said_so(self):
+        session = self.start_with_a_session()
+        self.stop(signal.SIGKILL)
+        self.start("--sessions", "4096")
+        self.assertIn("the sessions of before are lost", self.log())
+        self.assertIn("not of 1 with 4096", self.log())
+        self.assertEqual(self.number("current_sessions", self.counts()), 0)
+        self.await_ports()
+        session.close()
 
     def test_a_generation_that_cannot_be_stored_is_refused_and_ends_no_session(self):
         session = self.start_with_a_session()

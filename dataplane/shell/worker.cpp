@@ -36,11 +36,9 @@ core::Frame frame_of(rte_mbuf* packet) noexcept {
 
 }  // namespace
 
-Worker::Worker(unsigned number, const Workplace& workplace, SessionMemory memory,
-               const core::Switch::Config& config)
+Worker::Worker(unsigned number, const Workplace& workplace, const core::Switch::Config& config)
     : number_(number),
       workplace_(workplace),
-      memory_(std::move(memory)),
       switch_(config, workplace.shared),
       wanted_(rte_ring_create(fmt::format("wanted{}", number).c_str(), kWantedSize, SOCKET_ID_ANY,
                               RING_F_SP_ENQ | RING_F_SC_DEQ)) {

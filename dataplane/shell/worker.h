@@ -14,7 +14,6 @@
 #include "dataplane/shell/park_queue.h"
 #include "dataplane/shell/plan.h"
 #include "dataplane/shell/published.h"
-#include "dataplane/shell/session_memory.h"
 #include "dataplane/shell/session_task.h"
 #include "dataplane/shell/sweep_pace.h"
 #include "dataplane/shell/tx_batches.h"
@@ -66,8 +65,7 @@ struct Workplace {
 /// One thread of the packet path: receives on its ports, switches what it owns, sends.
 class Worker {
  public:
-  Worker(unsigned number, const Workplace& workplace, SessionMemory memory,
-         const core::Switch::Config& config);
+  Worker(unsigned number, const Workplace& workplace, const core::Switch::Config& config);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -126,7 +124,6 @@ class Worker {
 
   const unsigned number_;
   Workplace workplace_;
-  SessionMemory memory_;
   core::Switch switch_;
   TxBatches tx_;
   HoldQueue<rte_mbuf> held_;

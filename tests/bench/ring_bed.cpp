@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "tests/packet/wire.h"
 
@@ -85,10 +84,8 @@ void RingPort::free(std::array<rte_mbuf*, core::kBurst>& packets, std::size_t co
 // ---- A worker on two of them
 
 RingBed::RingBed(const shell::Eal& eal, const forwarding::Generation& site, std::uint32_t sessions)
-    : ports_{RingPort("bench0", eal.buffers()), RingPort("bench1", eal.buffers())} {
-  auto memory = shell::SessionMemory::take(core::SessionTable::bytes_needed(sessions), true);
-  if (!memory) std::abort();
-  huge_ = memory->huge();
+    : memory_(core::SessionTable::bytes_needed(sessions)),
+      ports_{RingPort("bench0", eal.buffers()), RingPort("bench1", eal.buffers())} {
   const shell::Workplace workplace{.shared = shared_,
                                    .plans = plans_,
                                    .handover = handover_,
@@ -96,8 +93,8 @@ RingBed::RingBed(const shell::Eal& eal, const forwarding::Generation& site, std:
                                    .buffers = eal.buffers(),
                                    .workers = 1,
                                    .poll = true};
-  const core::Switch::Config config{.memory = memory->bytes(), .sessions = sessions, .seed = 0x5eed};
-  worker_ = std::make_unique<shell::Worker>(0, workplace, std::move(*memory), config);
+  const core::Switch::Config config{.memory = memory_.bytes(), .sessions = sessions, .seed = 0x5eed};
+  worker_ = std::make_unique<shell::Worker>(0, workplace, config);
   director_.set_workers({&worker_->packets()});
   bring_up(director_, shared_, site);
   plans_.publish(plan());

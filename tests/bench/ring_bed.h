@@ -10,6 +10,7 @@
 #include "dataplane/core/shared.h"
 #include "dataplane/shell/eal.h"
 #include "dataplane/shell/worker.h"
+#include "tests/bench/huge_memory.h"
 #include "tests/bench/site.h"
 
 struct rte_mempool;
@@ -72,19 +73,19 @@ class RingBed {
   void apply(const forwarding::Generation& generation);
 
   [[nodiscard]] std::uint64_t forwarded() const noexcept;
-  [[nodiscard]] bool huge() const noexcept { return huge_; }
+  [[nodiscard]] const char* pages() const noexcept { return memory_.pages(); }
 
  private:
   [[nodiscard]] std::unique_ptr<const shell::Plan> plan() const;
   void pass(std::uint32_t base, std::uint8_t flags, unsigned services);
 
+  HugeMemory memory_;
   core::Shared shared_;
   core::Director director_{shared_};
   shell::Published<shell::Plan> plans_{1, std::make_unique<const shell::Plan>()};
   shell::Handover handover_{1};
   shell::Doorbell doorbell_;
   std::array<RingPort, 2> ports_;
-  bool huge_ = false;
   std::unique_ptr<shell::Worker> worker_;
 };
 

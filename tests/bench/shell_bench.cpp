@@ -27,10 +27,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-const char* pages(const RingBed& bed) {
-  return bed.huge() && eal->huge() ? "2M" : "4K or transparent";
-}
-
 /// Random packets of a pool, over and over.
 class Load {
  public:
@@ -67,7 +63,7 @@ void through_the_shell(benchmark::State& state, std::uint32_t sessions) {
     state.SkipWithError("not every packet was forwarded");
   state.counters["packets_per_second"] = static_cast<double>(packets) / seconds;
   state.counters["ns_per_packet"] = seconds * 1e9 / static_cast<double>(packets);
-  state.SetLabel(pages(bed));
+  state.SetLabel(bed.pages());
 }
 
 /// Two configurations in turn: each apply moves a weight in every service, and ends no session.
@@ -128,7 +124,7 @@ void applying(benchmark::State& state, unsigned services) {
   state.counters["worst_burst_us"] = busy;
   state.counters["quiet_burst_us"] = quiet;
   state.counters["applies"] = static_cast<double>(applies);
-  state.SetLabel(pages(bed));
+  state.SetLabel(bed.pages());
 }
 
 void register_all() {

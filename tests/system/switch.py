@@ -69,7 +69,8 @@ class Switch:
                      "--sessions", str(self.sessions), "--file-prefix", FILE_PREFIX,
                      "--steering", str(self.build / "dataplane/shell/steering.o")]
         controlplane = [str(self.build / "controlplane/headgated"), *common]
-        return {"headgate-dataplane": dataplane + (["--no-huge"] if no_huge else []), "headgated": controlplane}
+        normal = ["--no-huge", "--session-dir", str(ROOT / "sessions")]
+        return {"headgate-dataplane": dataplane + (normal if no_huge else []), "headgated": controlplane}
 
     def start(self, no_huge=False):
         for folder in (self.programs, RUN, self.state):

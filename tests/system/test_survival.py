@@ -37,6 +37,17 @@ class Killed(LabCase):
         self.switch.wait_all_up()
         self.assert_no_failures(clients.http(60, 6))
 
+    def test_downloads_go_on_byte_for_byte_through_kills_of_the_dataplane(self):
+        with story.download_through(1) as first, story.download_through(2) as second:
+            for _ in range(self.LOOPS):
+                self.switch.kill("headgate-dataplane")
+                wait_until(self.switch.dataplane_connected, "headgated to have the dataplane back")
+            for client in (first, second):
+                client.tell("go")
+            for client in (first, second):
+                self.assertEqual(client.hear(90), {"event": "done", "sha256": story.download_sum()})
+        self.switch.wait_all_up()
+
     def test_both_killed_come_back_on_what_was_applied_though_never_saved(self):
         self.switch.change('/cfg/slb/real 3/name "applied only"')
         for name in ("headgated", "headgate-dataplane"):

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/core/layout.h"
+
+#include <cstddef>
+#include <string_view>
+
+#include "dataplane/core/session_table.h"
+#include "dataplane/core/switch.h"
+
+namespace headgate::core {
+namespace {
+
+/// To be counted up by whoever changes what a field means without moving it.
+constexpr std::uint64_t kMeaning = 1;
+
+class Hash {
+ public:
+  void add(std::uint64_t value) noexcept {
+    for (int i = 0; i < 64; i += 8) add_octet(static_cast<unsigned char>(value >> i));
+  }
+  void add(std::string_view text) noexcept {
+    for (const char letter : text) add_octet(static_cast<unsigned char>(letter));
+  }
+  [[nodiscard]] std::uint64_t get() const noexcept { return value_; }
+
+ private:
+  void add_octet(unsigned char octet) noexcept { value_ = (value_ ^ octet) * 0x100000001b3; }  // FNV-1a
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+void add_session(Hash& hash) noexcept {
+  for (const std::size_t offset :
+       {sizeof(Session), offsetof(Session, client), offsetof(Session, client_port),
+        offsetof(Session, binding), offsetof(Session, protocol), offsetof(Session, port),
+        offsetof(Session, marks), offsetof(Session, told), offsetof(Session, seen), offsetof(Session, epoch),
+        offsetof(Session, next_client), offsetof(Session, next_real), offsetof(Session, acked_client),
+        offsetof(Session, acked_real), offsetof(Session, octets_client), offsetof(Session, packets_client),
+        sizeof(SessionRest), offsetof(SessionRest, started), offsetof(SessionRest, packets_client)}) {
+    hash.add(offset);
+  }
+}
+
+void add_shared(Hash& hash) noexcept {
+  using Binding = Shared::Binding;
+  for (const std::size_t offset :
+       {sizeof(Binding), offsetof(Binding, state), offsetof(Binding, idle_ticks), offsetof(Binding, vip),
+        offsetof(Binding, rip), offsetof(Binding, vport), offsetof(Binding, rport),
+        offsetof(Binding, address_delta), offsetof(Binding, l4_delta), offsetof(Binding, rules),
+        offsetof(Binding, real), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, total),
+        kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
+    hash.add(offset);
+  }
+}
+
+}  // namespace
+
+std::uint64_t memory_layout() noexcept {
+  Hash hash;
+  hash.add(kMeaning);
+  add_session(hash);
+  add_shared(hash);
+  for (std::size_t fate = 0; fate < kFates; ++fate) hash.add(name(static_cast<Fate>(fate)));
+  return hash.get();
+}
+
+}  // namespace headgate::core
