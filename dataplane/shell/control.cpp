@@ -61,6 +61,8 @@ Status Control::start() {
   crew_ = std::move(*crew);
   jobs_ = std::make_unique<SessionJobs>(*crew_, director_, *persistence_, server_);
   director_.set_workers(crew_->switches());
+  for (const core::Switch* worker : crew_->switches())
+    refused_told_ += worker->fate(core::Fate::drop_table_full);
   recall();
   restore();
   return Done{};
@@ -81,6 +83,7 @@ void Control::restore() {
     swap_plan();
     return;
   }
+  steering_stale_ = true;
   log("going on with the stored generation {}", director_.published().number());
   ports_.want(director_.published());
   bring_ports(monotonic_ns());
@@ -152,10 +155,18 @@ void Control::every_second() {
   bring_ports(monotonic_ns());
   follow_kernel();  // tries again what failed
   follow_links();
+  report_full_table();
   persistence_->expire(tick_now(), persistence_->buckets() / kBoundRoundSeconds + 1);
   if (director_.tick(tick_now())) swap_plan();
   const std::size_t forgotten = neighbourhood_.renew(tick_now(), monotonic_ns());
   if (++seconds_ % kReclaimEverySeconds == 0 && forgotten > 0) reclaim_hops();
+}
+
+void Control::report_full_table() {
+  std::uint64_t refused = 0;
+  for (const core::Switch* worker : crew_->switches()) refused += worker->fate(core::Fate::drop_table_full);
+  const std::uint64_t fresh = refused - std::exchange(refused_told_, refused);
+  if (fresh > 0) log("the table of sessions is full: {} packets for new ones were dropped", fresh);
 }
 
 void Control::reclaim_hops() {
@@ -189,6 +200,7 @@ void Control::bring_ports(std::uint64_t now_ns) {
     unwanted.clear();
   }
   const std::size_t before = ports_.open().size();
+  renew_steering();  // a gate must not open on what was in force before
   if (!ports_.open_missing(tables_, now_ns)) return;
   for (OpenPort& port : std::span(ports_.open()).subspan(before)) port.lost_base = lost(port);
   ports_changed();
@@ -202,6 +214,7 @@ void Control::ports_changed() {
   if (auto done = mirror_.read(); !done) log("{}", done.error().message);  // twins and their links
   for (const OpenPort& port : ports_.open()) set_port_words(port);
   neighbourhood_.set_ports(ports_);
+  steering_stale_ = true;
   neighbourhood_.sync_all();
   director_.set_ports(ports_.by_index());
   director_.set_routes(neighbourhood_.routes());
@@ -216,19 +229,24 @@ void Control::set_port_words(const OpenPort& port) {
   shared_.set_port(port.index, mac, mtu);
 }
 
-void Control::swap_plan() {
+void Control::renew_steering() {
+  if (!std::exchange(steering_stale_, false)) return;
   SteeringTables tables = steering_tables(director_.published(), mirror_.addresses());
-  if (!steering_ || tables != tables_) {
-    steering_ = std::make_shared<const Steering>(tables);
-    tables_ = std::move(tables);
-  }
   director_.set_addresses(neighbourhood_.addresses(vips(director_.published())));
+  if (steering_ && tables == tables_) return;
+  steering_ = std::make_shared<const Steering>(tables);
+  tables_ = std::move(tables);
+  programs_stale_ = true;
+}
+
+void Control::swap_plan() {
+  renew_steering();
   auto plan = std::make_unique<Plan>();
   plan->generation = director_.build();
   plan->steering = steering_;
   plan_ports(ports_, crew_->size(), *plan);
   crew_->publish(std::move(plan));
-  ports_.steer(tables_);
+  if (std::exchange(programs_stale_, false)) ports_.steer(tables_);
 }
 
 void Control::follow_kernel() {
@@ -245,6 +263,7 @@ void Control::follow_kernel() {
   } else {
     neighbourhood_.sync(changes.neighbours);
   }
+  if (changes.links || changes.addresses) steering_stale_ = true;
   if (changes.links || changes.routes) director_.set_routes(neighbourhood_.routes());
   if (changes.links || changes.routes || changes.addresses) swap_plan();
 }

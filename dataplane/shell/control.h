@@ -50,6 +50,8 @@ class Control {
   void ports_changed();
   /// Builds what workers read and swaps it in; then the steering programs follow.
   void swap_plan();
+  /// Makes the steering tables anew if what they derive from has changed; states are none of it.
+  void renew_steering();
   void follow_kernel();
   void follow_workers();
   void follow_links();
@@ -60,6 +62,8 @@ class Control {
   void run_timers();
   void every_second();
   void report_failures();
+  /// At most a line a second, however many sessions are refused.
+  void report_full_table();
   void reclaim_hops();
   void store_states();
   [[nodiscard]] int milliseconds_to_next(std::uint64_t now_ns) const;
@@ -80,10 +84,13 @@ class Control {
 
   SteeringTables tables_;
   std::shared_ptr<const Steering> steering_;
+  bool steering_stale_ = true;   ///< the configuration or the kernel's addresses have changed
+  bool programs_stale_ = false;  ///< the tables have, and the XDP programs not yet
   std::uint64_t next_second_ns_ = 0;
   std::uint64_t next_failures_ns_ = 0;
   std::uint64_t store_states_ns_ = 0;  ///< 0: nothing to store
   unsigned seconds_ = 0;
+  std::uint64_t refused_told_ = 0;  ///< packets that report_full_table() has told of
 };
 
 }  // namespace headgate::shell

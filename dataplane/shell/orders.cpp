@@ -54,6 +54,7 @@ Status Control::publish(const forwarding::Generation& generation) {
   if (auto done = director_.check(generation); !done) return done;
   if (auto done = store_.save(generation); !done) return done;
   if (auto done = director_.publish(generation); !done) return done;
+  steering_stale_ = true;
   store_slots();   // before any session is bound to a new one
   store_states();  // those still to be stored: without them a start on this generation would admit nobody
   ports_.want(generation);

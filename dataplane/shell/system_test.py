@@ -3,10 +3,10 @@
 """Real TCP through headgate-dataplane, without headgated: usage system_test.py DATAPLANE STEERING ORDERS [NAME].
 
 Raises three network namespaces of its own, gives orders by hand, and checks: connections through AF_XDP, TAP and PCAP
-ports, with one and with two workers; probes from the box itself; a port that leaves and returns; a start after kill -9;
-sessions that go on after kill -9 and a clean stop;
-a generation that can't be stored; neighbours that go stale, fail and return; a clean stop that leaves no XDP program,
-interface, socket or folder. Needs root.
+ports, with one and with two workers; probes from the box itself; a port that leaves and returns; sessions that go on
+after kill -9, after a clean stop, and while links, neighbours and routes change; a full table; a generation that can't
+be stored; neighbours that go stale, fail and return; a clean stop that leaves no XDP program, interface, socket or
+folder. Needs root.
 """
 
 import contextlib
@@ -98,8 +98,8 @@ class DataplaneTest(unittest.TestCase):
         with open(self.root / "log", "w") as log:
             self.process = subprocess.Popen(
                 ["nsenter", f"--net=/run/netns/{SWITCH}", DATAPLANE, "--run-dir", self.root / "run", "--state-dir",
-                 self.root / "state", "--session-dir", self.root / "sessions", "--steering", STEERING, "--file-prefix", PREFIX, "--sessions", "65536",
-                 "--memory", "128", *options], stderr=log)
+                 self.root / "state", "--session-dir", self.root / "sessions", "--steering", STEERING,
+                 "--file-prefix", PREFIX, "--sessions", "65536", "--memory", "128", *options], stderr=log)
         await_that(lambda: "ready" in self.log() or self.process.poll() is not None, "ready")
         self.assertIsNone(self.process.poll(), self.log())
 
@@ -216,11 +216,11 @@ class DataplaneTest(unittest.TestCase):
     def test_two_workers_share_af_xdp_ports(self):
         self.check_af_xdp("2")
 
-    def open_session(self):
+    def open_session(self, source=None):
         """A connection through the switch to a server that says back what it hears."""
         listener = within(SERVER, lambda: socket.create_server(("10.77.2.11", 8080)))
         self.addCleanup(listener.close)
-        client = within(CLIENT, lambda: socket.create_connection(("10.77.1.100", 80), timeout=5))
+        client = within(CLIENT, lambda: socket.create_connection(("10.77.1.100", 80), 5, source))
         self.addCleanup(client.close)
         server, _ = listener.accept()
 
@@ -255,6 +255,17 @@ class DataplaneTest(unittest.TestCase):
 
     def counts(self):
         return self.order("stats {}").partition("group {")[0]
+
+    def test_sessions_of_two_workers_outlive_a_kill(self):
+        self.raise_veths()
+        self.start("--workers", "2")
+        self.publish(1, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        session = self.open_session()
+        self.stop(signal.SIGKILL)
+        self.start("--workers", "2")
+        session.settimeout(20)
+        self.say(session, b"after")
 
     def test_sessions_outlive_kills_and_what_counts_them_is_exact(self):
         session = self.start_with_a_session()
@@ -346,6 +357,69 @@ class DataplaneTest(unittest.TestCase):
         self.knock(range(90, 130))
         for _ in range(20):
             self.say(session)
+
+    def flood(self, count):
+        """Begins so many connections in the client's name, as quickly as it can."""
+        def body():
+            with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+                for number in range(count):
+                    addresses = socket.inet_aton("10.77.1.10") + socket.inet_aton("10.77.1.100")
+                    header = struct.pack("!BBHHHBBH", 0x45, 0, 40, 0, 0, 64, socket.IPPROTO_TCP, 0) + addresses
+                    syn = struct.pack("!HHIIBBHHH", 1024 + number, 80, 1, 0, 0x50, 0x02, 1024, 0, 0)
+                    raw.sendto(header + syn, ("10.77.1.100", 0))
+        within(CLIENT, body)
+
+    def test_a_full_table_keeps_its_sessions_and_is_told_once_a_second(self):
+        self.raise_veths()
+        # The client's kernel knows none of these connections, and would end each with a reset.
+        rules = ("add table ip t; add chain ip t o { type filter hook output priority 0; };"
+                 " add rule ip t o tcp sport 1024-9999 tcp flags rst drop")
+        run("ip", "netns", "exec", CLIENT, "nft", rules)
+        self.start("--sessions", "1024")
+        self.publish(1, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        session = self.open_session()
+        began = time.monotonic()
+        for _ in range(4):
+            self.flood(4000)
+            self.say(session)
+        await_that(lambda: "the table of sessions is full" in self.log(), "a word about it")
+        self.say(session)
+        lines = self.log().count("the table of sessions is full")
+        self.assertLessEqual(lines, time.monotonic() - began + 1)
+        self.assertEqual(self.number("current_sessions", self.counts()), 1024)
+
+    def check_changes(self, workers):
+        self.raise_veths()
+        for namespace, device, address in ((CLIENT, "eth0", "10.77.1.11/24"), (CLIENT, "lo", "10.88.0.1/32")):
+            ip(namespace, "addr", "add", address, "dev", device)
+        ip(SWITCH, "route", "add", "10.88.0.0/24", "via", "10.77.1.10")
+        run("ip", "netns", "exec", SERVER, "sysctl", "-qw", "net.ipv4.conf.eth0.arp_notify=1")
+        self.start("--workers", workers)
+        self.publish(1, "XDP_SOCKET", ["port1", "port2"])
+        self.await_ports()
+        session = self.open_session(source=("10.88.0.1", 0))
+        session.settimeout(20)
+        for number, device in ((1, "port1"), (2, "port2")):
+            ip(SWITCH, "link", "set", device, "down")
+            await_that(lambda n=number, d=device: f"port {n} ({d}) is down" in self.log(), f"{device} to be seen down")
+            ip(SWITCH, "link", "set", device, "up")
+            # The kernel took the route away with its link.
+            ip(SWITCH, "route", "replace", "10.88.0.0/24", "via", "10.77.1.10")
+            self.say(session, b"after a link was down")
+        ip(SERVER, "link", "set", "eth0", "address", "02:00:00:00:77:99")
+        self.say(session, b"after the server's address changed")
+        self.assertIn("02:00:00:00:77:99", ip(SWITCH, "neigh", "show", "10.77.2.11", "dev", "port2"))
+        ip(SWITCH, "route", "replace", "10.88.0.0/24", "via", "10.77.1.11")
+        self.say(session, b"after a route changed")
+        await_that(lambda: self.state_of_neighbour("port1", "10.77.1.11") == "REACHABLE", "the new gateway in use")
+        self.assertEqual(self.number("current_sessions", self.counts()), 1)
+
+    def test_sessions_outlive_links_neighbours_and_routes(self):
+        self.check_changes("1")
+
+    def test_sessions_of_two_workers_outlive_links_neighbours_and_routes(self):
+        self.check_changes("2")
 
     def test_pcap_ports_carry_tcp(self):
         self.raise_wires()

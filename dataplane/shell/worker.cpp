@@ -124,6 +124,9 @@ unsigned Worker::take_handed(const Plan& plan) noexcept {
       transmit(plan, static_cast<core::PortIndex>(packets[i]->port), packets[i]);
     }
     handled += count;
+    count = workplace_.handover.take(from, number_, Handover::Purpose::kernel, packets);
+    for (unsigned i = 0; i < count; ++i) punt(plan, packets[i]);
+    handled += count;
   }
   return handled;
 }
@@ -280,11 +283,13 @@ void Worker::hand(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) 
 
 void Worker::punt(const Plan& plan, rte_mbuf* packet) noexcept {
   const PlannedPort* port = plan.port(static_cast<core::PortIndex>(packet->port));
-  if (port != nullptr && port->twin != kNoDevice && port->worker == number_) {
+  const auto index = static_cast<core::PortIndex>(packet->port);
+  if (port == nullptr || port->twin == kNoDevice) {
+    lose(index, packet);  // behind an XDP program there is no way back
+  } else if (port->worker == number_) {
     tx_.add(port->twin, packet);
-  } else {
-    // Behind an XDP program there is no way back, and another worker's twin is not ours to send on.
-    lose(static_cast<core::PortIndex>(packet->port), packet);
+  } else if (!workplace_.handover.give(number_, port->worker, Handover::Purpose::kernel, packet)) {
+    lose(index, packet);
   }
 }
 

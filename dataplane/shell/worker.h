@@ -31,8 +31,9 @@ class Handover {
     process,   ///< the receiver owns the session
     gathered,  ///< likewise, a fragment whose ports the giver found
     transmit,  ///< the receiver owns the port of the way out
+    kernel,    ///< the receiver owns the twin of the port of the way in
   };
-  static constexpr std::size_t kPurposes = 3;
+  static constexpr std::size_t kPurposes = 4;
   explicit Handover(unsigned workers);
   ~Handover();
   Handover(const Handover&) = delete;
