@@ -237,6 +237,7 @@ Service Director::place(const forwarding::Service& service, std::uint32_t index)
                  .metric = service.metric(),
                  .hash_bits = static_cast<std::uint8_t>(service.hash_bits()),
                  .hash_port = service.hash_port(),
+                 .drop_fragments = service.drop_fragments(),
                  .slow_start_seconds = service.slow_start_seconds(),
                  .min_available = service.min_available(),
                  .max_available = service.max_available(),
@@ -286,7 +287,8 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
   Shared::Binding& words = shared_.bindings[slot];
   words.idle_ticks.store(member.idle_seconds() * Tick::kPerSecond, std::memory_order_relaxed);
   const unsigned rules = (where.service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
-                         (where.service.fast_udp() ? Shared::Binding::kFastUdp : 0u);
+                         (where.service.fast_udp() ? Shared::Binding::kFastUdp : 0u) |
+                         (where.service.drop_fragments() ? Shared::Binding::kDropFragments : 0u);
   words.rules.store(static_cast<std::uint16_t>(rules), std::memory_order_relaxed);
   shared_.persist_seconds[slot].store(where.service.persist_seconds(), std::memory_order_relaxed);
   const auto keys = tallies_of(slot);

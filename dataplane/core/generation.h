@@ -51,6 +51,7 @@ struct Service {
   std::vector<std::vector<Place>> tiers;
   std::uint8_t hash_bits = 0;  ///< of the client's address; 0: all
   bool hash_port = false;
+  bool drop_fragments = false;  ///< frag dis
   std::uint32_t slow_start_seconds = 0;
   std::uint32_t min_available = 0;
   std::uint32_t max_available = 0;

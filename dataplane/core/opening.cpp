@@ -89,6 +89,8 @@ Fate Switch::may_open(const Event& event) const noexcept {
 Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
   const Fate refusal = may_open(event);
   if (refusal != Fate::to_real) return refusal;
+  const bool piece = event.parsed.part != Part::whole;
+  if (piece && event.generation.layout->services[service].drop_fragments) return Fate::drop_fragment;
   const Chosen chosen = choose(event, service);
   if (chosen.member == nullptr) {
     if (!event.parsed.is_tcp()) return Fate::drop_no_real;

@@ -95,13 +95,14 @@ struct Shared {
     L4Port rport = 0;
     std::uint16_t address_delta = 0;  ///< checksum change by the client's direction (checksum.h): VIP to rip
     std::uint16_t l4_delta = 0;       ///< the same with the ports
-    std::atomic<std::uint16_t> rules{0};  ///< kResetOnExpiry, kFastUdp
+    std::atomic<std::uint16_t> rules{0};  ///< kResetOnExpiry, kFastUdp, kDropFragments
     std::atomic<TallySlot> real{0};
     std::atomic<TallySlot> group{0};
     std::atomic<TallySlot> virt{0};
 
     static constexpr std::uint16_t kResetOnExpiry = 1;  ///< clsrst
     static constexpr std::uint16_t kFastUdp = 2;        ///< udpage
+    static constexpr std::uint16_t kDropFragments = 4;  ///< frag dis
 
     /// Sets whom a slot that no session holds stands for.
     void assign(const Ip& new_vip, L4Port new_vport, const Ip& new_rip, L4Port new_rport) noexcept;

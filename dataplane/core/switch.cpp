@@ -165,6 +165,8 @@ Fate Switch::with_session(const Event& event, Session& session, Side from) noexc
 Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   Frame& frame = event.frame;
   const Parsed& parsed = event.parsed;
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  if (parsed.part != Part::whole && binding.has(Shared::Binding::kDropFragments)) return Fate::drop_fragment;
   if (session.routes_version != event.generation.routes_version) {
     const Fate problem = refresh_ways(session, event.generation, event.now);
     if (problem != Fate::to_real) return problem;
@@ -176,7 +178,6 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   const bool checked = reset && shared_.check_resets.load(std::memory_order_relaxed);
   if (checked && !session.life().may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
   note(event, session, from);
-  const Shared::Binding& binding = shared_.bindings[session.binding];
   if (parsed.part == Part::later)
     rewrite_ip(frame.data, parsed, binding, from);
   else

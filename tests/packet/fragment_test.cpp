@@ -46,6 +46,19 @@ class FragmentTest : public ::testing::TestWithParam<const Bed*> {
 };
 INSTANTIATE_TEST_SUITE_P(Families, FragmentTest, ::testing::Values(&kBed4, &kBed6), family_name);
 
+// reference 2.4: frag dis
+TEST_P(FragmentTest, AServiceWithoutFragmentsDropsThemAndOpensNoSession) {
+  Site site = dns(bed);
+  site.edit().mutable_service(0)->set_drop_fragments(true);
+  Bench strict(site);
+  for (const Packet& piece : query().fragments(kPiece, 1)) EXPECT_THAT(strict.from_client(piece), IsEmpty());
+  EXPECT_EQ(strict.sessions(), 0u);
+  EXPECT_EQ(strict.fates(), (Fates{{Fate::drop_fragment, 1}, {Fate::drop_no_session, 2}}));
+  EXPECT_EQ(strict.from_client(ip(bed.client, bed.vip).udp(40000, 53, "whole")).size(), 1u);
+  for (const Packet& piece : query().fragments(kPiece, 2)) EXPECT_THAT(strict.from_client(piece), IsEmpty());
+  EXPECT_EQ(strict.fates(), (Fates{{Fate::to_real, 1}, {Fate::drop_fragment, 3}}));
+}
+
 TEST_P(FragmentTest, InEveryOrderAllReachTheOneServerAfterTheFirst) {
   std::vector<std::size_t> order = {0, 1, 2};
   std::uint32_t id = 1;
