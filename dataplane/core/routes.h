@@ -42,10 +42,23 @@ class Routes {
   [[nodiscard]] std::optional<NextHop> lookup(const Ip& destination) const noexcept;
 
  private:
-  struct Length {
-    unsigned bits = 0;          ///< of the 128: those of IPv4 have 96 and more
-    std::vector<Route> routes;  ///< sorted by prefix
+  /// An address as two numbers, its first octet the highest.
+  struct Number {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    auto operator<=>(const Number&) const = default;
   };
+  struct Way {
+    Number prefix;
+    NextHop next;  ///< none: the destination itself
+  };
+  struct Length {
+    unsigned bits = 0;  ///< of the 128: those of IPv4 have 96 and more
+    Number mask;
+    std::vector<Way> ways;  ///< sorted by prefix
+  };
+  [[nodiscard]] static Number number_of(const Ip& address) noexcept;
+  [[nodiscard]] static Number mask_of_bits(unsigned bits) noexcept;
   std::vector<Length> lengths_;  ///< longest first
 };
 
