@@ -31,6 +31,16 @@ inline void store32(std::uint8_t* at, std::uint32_t value) noexcept {
   std::memcpy(&value, at, 2);
   return value;
 }
+[[nodiscard]] inline std::uint32_t load_raw32(const std::uint8_t* at) noexcept {
+  std::uint32_t value = 0;
+  std::memcpy(&value, at, 4);
+  return value;
+}
+[[nodiscard]] inline std::uint64_t load_raw64(const std::uint8_t* at) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, 8);
+  return value;
+}
 inline void store_raw16(std::uint8_t* at, std::uint16_t value) noexcept {
   std::memcpy(at, &value, 2);
 }

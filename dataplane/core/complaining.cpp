@@ -32,7 +32,7 @@ Fate Switch::pass_error(const Event& event) noexcept {
 
   Side from{};
   const FlowKey key = error.about.reversed();
-  Session* session = table_.find(key, error.protocol, table_.hash(key, error.protocol), from);
+  Session* session = table_.find(key, {error.protocol, outer.v6}, from);
   if (session != nullptr) return pass_error(event, outer, error, *session, from);
   const bool ours = layout.is_vip(error.about.source) ||
                     layout.is_real(error.about.destination, error.about.destination_port, error.protocol);
@@ -43,19 +43,18 @@ Fate Switch::pass_error(const Event& event, const IpHeader& outer, const IcmpErr
                         Side from) noexcept {
   const Layout& layout = *event.generation.layout;
   const bool client = from == Side::client;
-  if (client && !allowed(layout.client_ports, event.frame.port)) return Fate::drop_client_port;
-  if (!client && !allowed(layout.server_ports, event.frame.port)) return Fate::drop_server_port;
+  if (!allowed(layout.ports[from], event.frame.port)) return wrong_port(from);
   if (terminated(session)) return Fate::drop_error_no_session;
   if (outer.ttl <= 1) return Fate::drop_ttl;
   if (session.routes_version != event.generation.routes_version) {
     const Fate problem = refresh_ways(session, event.generation, event.now);
     if (problem != Fate::to_real) return problem;
   }
-  const HopIndex index = client ? session.to_real : session.to_client;
+  const HopIndex index = session.from[from].hop();
   const Hops::Hop hop = shared_.hops.use(index, event.now);
   if (!shared_.fits(hop.port, event.frame.length)) return Fate::drop_too_big;
   const Shared::Binding& binding = shared_.bindings[session.binding];
-  const Endpoint with = client ? Endpoint{binding.rip, binding.rport} : Endpoint{binding.vip, binding.vport};
+  const Endpoint with{binding.end[other(from)].address, binding.end[other(from)].port};
   translate(event.frame, outer, error, with, client);
   send(event.frame, index, hop);
   return client ? Fate::error_to_real : Fate::error_to_client;

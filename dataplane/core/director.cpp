@@ -285,11 +285,10 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
   bound.resting = member.resting();
 
   Shared::Binding& words = shared_.bindings[slot];
-  words.idle_ticks.store(member.idle_seconds() * Tick::kPerSecond, std::memory_order_relaxed);
-  const unsigned rules = (where.service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
-                         (where.service.fast_udp() ? Shared::Binding::kFastUdp : 0u) |
-                         (where.service.drop_fragments() ? Shared::Binding::kDropFragments : 0u);
-  words.rules.store(static_cast<std::uint16_t>(rules), std::memory_order_relaxed);
+  const std::uint32_t rules = (where.service.reset_on_expiry() ? Shared::Binding::kResetOnExpiry : 0u) |
+                              (where.service.fast_udp() ? Shared::Binding::kFastUdp : 0u) |
+                              (where.service.drop_fragments() ? Shared::Binding::kDropFragments : 0u);
+  words.set_rules(member.idle_seconds(), rules);
   shared_.persist_seconds[slot].store(where.service.persist_seconds(), std::memory_order_relaxed);
   const auto keys = tallies_of(slot);
   words.real.store(tally_for(keys[0]), std::memory_order_relaxed);
@@ -392,14 +391,13 @@ void Director::index_layout(Layout& layout) const {
 }
 
 void Director::set_port_flags(Layout& layout) const {
-  layout.client_ports = 0;
-  layout.server_ports = 0;
+  layout.ports = {};
   for (const auto& port : published_.port()) {
     const auto found = std::ranges::find(ports_, port.number(), &PortNumber::value);
     if (found == ports_.end()) continue;
     const auto bit = std::uint64_t{1} << (found - ports_.begin());
-    if (port.client()) layout.client_ports |= bit;
-    if (port.server()) layout.server_ports |= bit;
+    if (port.client()) layout.ports[Side::client] |= bit;
+    if (port.server()) layout.ports[Side::real] |= bit;
   }
 }
 

@@ -222,7 +222,7 @@ BoundFilter Director::bound_filter(const forwarding::SessionFilter& asked) const
   if (asked.virt() == 0) return out;
   out.vips.emplace();
   for (const auto& [key, slot] : slots_)
-    if (key.virt == asked.virt()) out.vips->insert(shared_.bindings[slot].vip);
+    if (key.virt == asked.virt()) out.vips->insert(shared_.bindings[slot].vip());
   return out;
 }
 

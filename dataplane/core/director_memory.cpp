@@ -95,8 +95,8 @@ void Director::recall(const memory::Binding& binding) {
   if (binding.slot() >= kMaxBindings) return;
   const auto slot = static_cast<BindingSlot>(binding.slot());
   const Shared::Binding& words = shared_.bindings[slot];
-  const bool same =
-      words.vip == key.vip && words.vport == key.vport && words.rip == key.rip && words.rport == key.rport;
+  const bool same = words.vip() == key.vip && words.vport() == key.vport && words.rip() == key.rip &&
+                    words.rport() == key.rport;
   if (!same || !slots_.emplace(key, slot).second) return;
   bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot)};
   bound_[slot].octets_told = bound_[slot].reported.octets;

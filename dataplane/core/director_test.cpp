@@ -255,10 +255,10 @@ TEST_F(Fixture, PortFlagsFollowThePortsThatExist) {
   }
   director.set_ports({PortNumber{9}, PortNumber{7}});
   ASSERT_TRUE(director.publish(with_ports).ok());
-  EXPECT_EQ(director.build()->layout->client_ports, 0b10u);
-  EXPECT_EQ(director.build()->layout->server_ports, 0b01u);
+  EXPECT_EQ(director.build()->layout->ports[Side::client], 0b10u);
+  EXPECT_EQ(director.build()->layout->ports[Side::real], 0b01u);
   director.set_ports({PortNumber{1}});
-  EXPECT_EQ(director.build()->layout->client_ports, 0b1u);
+  EXPECT_EQ(director.build()->layout->ports[Side::client], 0b1u);
 }
 
 TEST_F(Fixture, RoutesGetANewVersionEachTime) {

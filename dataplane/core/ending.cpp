@@ -16,10 +16,6 @@ constexpr std::uint8_t told_of(Side side) noexcept {
 // Datagrams that one sweep forgets at most.
 constexpr std::size_t kSweptDatagrams = 64;
 
-constexpr Side other(Side side) noexcept {
-  return side == Side::client ? Side::real : Side::client;
-}
-
 }  // namespace
 
 // ---- Resets
@@ -56,7 +52,7 @@ void Switch::answer_reset(const Event& event) noexcept {
 // Makes a reset for one end of a session in a spare, of which there is one.
 void Switch::tell(Session& session, Side to, const ResetNumbers& numbers, Fate fate, Spares& spares,
                   Tick now) noexcept {
-  const HopIndex index = to == Side::client ? session.to_client : session.to_real;
+  const HopIndex index = session.from[other(to)].hop();
   if (index == kNoHop) return;  // of a process before, and there is no way
   Frame& frame = spares.frames[spares.used++];
   const SessionKeys keys = table_.keys(session);
@@ -152,7 +148,7 @@ void Switch::forget(Session& session) noexcept {
 
 std::uint32_t Switch::lifetime(const Session& session) const noexcept {
   const Shared::Binding& binding = shared_.bindings[session.binding];
-  const std::uint32_t idle = binding.idle_ticks.load(std::memory_order_relaxed);
+  const std::uint32_t idle = binding.idle_ticks();
   const std::uint32_t closed = shared_.closed_ticks.load(std::memory_order_relaxed);
   constexpr std::uint8_t kBoth = Session::kToldClient | Session::kToldReal;
   if (terminated(session)) {
@@ -211,8 +207,8 @@ bool Switch::expire(Session& session, Spares& spares, const Generation& generati
     const bool ways = session.routes_version == generation.routes_version ||
                       refresh_ways(session, generation, now) == Fate::to_real;
     // Each end takes a reset at the very number that it expects next (RFC 5961, 3.2).
-    const ResetNumbers to_client{session.acked_real, session.acked_client, true};
-    const ResetNumbers to_real{session.acked_client, session.acked_real, true};
+    const ResetNumbers to_client{session.from[Side::real].acked, session.from[Side::client].acked, true};
+    const ResetNumbers to_real{session.from[Side::client].acked, session.from[Side::real].acked, true};
     if (ways) tell(session, Side::client, to_client, Fate::to_client, spares, now);
     if (ways) tell(session, Side::real, to_real, Fate::to_real, spares, now);
   }

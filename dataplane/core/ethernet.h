@@ -11,22 +11,21 @@ namespace headgate::core {
 
 constexpr std::size_t kEthernetHeader = 14;
 
-/// An Ethernet address in one word: its six octets as they lie in memory, two zero octets behind.
+/// An Ethernet address in one word: its six octets as they lie in memory, and two more, of which nothing is
+/// said.
 struct MacWord {
   std::uint64_t value = 0;
 
   MacWord() = default;
-  explicit constexpr MacWord(std::uint64_t word) noexcept : value(word & ((std::uint64_t{1} << 48) - 1)) {}
+  explicit constexpr MacWord(std::uint64_t word) noexcept : value(word) {}
   explicit MacWord(const Mac& mac) noexcept { std::memcpy(&value, mac.octets.data(), mac.octets.size()); }
-  bool operator==(const MacWord&) const = default;
+  constexpr bool operator==(const MacWord& other) const noexcept { return (value ^ other.value) << 16 == 0; }
 };
 
-/// Writes both addresses of an Ethernet header, with two stores.
+/// Writes both addresses of an Ethernet header.
 inline void write_ethernet(std::uint8_t* header, MacWord destination, MacWord source) noexcept {
-  const std::uint64_t first = destination.value | source.value << 48;
-  const auto rest = static_cast<std::uint32_t>(source.value >> 16);
-  std::memcpy(header, &first, sizeof first);
-  std::memcpy(header + sizeof first, &rest, sizeof rest);
+  std::memcpy(header, &destination.value, 6);
+  std::memcpy(header + 6, &source.value, 6);
 }
 
 }  // namespace headgate::core

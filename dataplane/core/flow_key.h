@@ -46,6 +46,24 @@ struct FlowKey {
   }
 };
 
+/// What IP carries in a flow and which IP, in one octet.
+struct Transport {
+  Transport() = default;  ///< Transport{} is none
+  constexpr Transport(Protocol protocol, bool v6) noexcept
+      : octet(static_cast<std::uint8_t>(static_cast<unsigned>(protocol) | (v6 ? kIpv6 : 0u))) {}
+
+  bool operator==(const Transport&) const = default;
+  [[nodiscard]] constexpr bool none() const noexcept { return octet == 0; }
+  [[nodiscard]] constexpr Protocol protocol() const noexcept {
+    return static_cast<Protocol>(octet & (kIpv6 - 1));
+  }
+  [[nodiscard]] constexpr bool v6() const noexcept { return (octet & kIpv6) != 0; }
+  [[nodiscard]] constexpr bool is_tcp() const noexcept { return protocol() == Protocol::tcp; }
+
+  static constexpr unsigned kIpv6 = 128;  ///< no protocol of ours has so high a number
+  std::uint8_t octet;
+};
+
 /// Mixes two words into one by a 128-bit product, whose every bit depends on every bit of both.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
   const auto product = static_cast<unsigned __int128>(a) * b;
@@ -57,24 +75,40 @@ constexpr std::uint64_t kA = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kB = 0xd6e8feb86659fd93u;
 constexpr std::uint64_t kC = 0x2545f4914f6cdd1du;
 
-/// One word for both addresses: all their bits for IPv4, a keyed mix for IPv6.
+/// One word for two IPv6 addresses, of a secret seed.
 [[nodiscard]] inline std::uint64_t addresses(IpWords source, IpWords destination,
                                              std::uint64_t seed) noexcept {
-  const bool mapped = (source.first | destination.first) == 0;
-  const std::uint64_t last = (source.last >> 32 << 32) | destination.last >> 32;
-  if (mapped && static_cast<std::uint32_t>(source.last) == kMappedLast) [[likely]]
-    return last;
   return mix(mix(source.first ^ seed, source.last ^ kA) ^ seed, kC) ^
          mix(destination.first ^ seed, destination.last ^ kB);
 }
 }  // namespace hashing
 
+/// A secret, and what the hash of flows takes from it.
+struct HashSeed {
+  explicit constexpr HashSeed(std::uint64_t secret) noexcept
+      : addresses(mix(secret ^ hashing::kA, hashing::kB)), rest(mix(secret ^ hashing::kB, hashing::kC)) {}
+  std::uint64_t addresses;
+  std::uint64_t rest;
+};
+
+/// The hash of a flow, from words as they lie in its packets: `addresses` both of IPv4, source first, or
+/// hashing::addresses(); `ports` both, source first.
+[[nodiscard]] constexpr std::uint64_t hash(std::uint64_t addresses, std::uint32_t ports, Transport transport,
+                                           const HashSeed& seed) noexcept {
+  const std::uint64_t protocol = static_cast<std::uint64_t>(transport.protocol()) << 32;
+  return mix(addresses ^ seed.addresses, ports ^ (seed.rest ^ protocol));
+}
+
 /// The hash of a flow under a secret seed.
-[[nodiscard]] inline std::uint64_t hash(const FlowKey& key, Protocol protocol, std::uint64_t seed) noexcept {
-  const std::uint64_t rest = std::uint64_t{key.source_port} << 48 |
-                             std::uint64_t{key.destination_port} << 32 | static_cast<std::uint64_t>(protocol);
-  const std::uint64_t addresses = hashing::addresses(words(key.source), words(key.destination), seed);
-  return mix(mix(addresses ^ seed, rest ^ hashing::kA) ^ seed, hashing::kB);
+[[nodiscard]] inline std::uint64_t hash(const FlowKey& key, Transport transport,
+                                        const HashSeed& seed) noexcept {
+  const IpWords source = words(key.source);
+  const IpWords destination = words(key.destination);
+  const std::uint64_t addresses = transport.v6() ? hashing::addresses(source, destination, seed.addresses)
+                                                 : source.last >> 32 | destination.last >> 32 << 32;
+  const std::uint32_t ports =
+      std::uint32_t{__builtin_bswap16(key.destination_port)} << 16 | __builtin_bswap16(key.source_port);
+  return hash(addresses, ports, transport, seed);
 }
 
 /// A hash of a client that is the same on every unit and at every start, for metrics that must agree.

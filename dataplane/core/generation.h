@@ -92,13 +92,12 @@ class EndpointTable {
 /// The part of a generation that only an apply changes.
 struct Layout {
   std::vector<Service> services;
-  EndpointTable by_vip;            ///< (VIP, vport, protocol) -> index of the service
-  EndpointTable vips;              ///< (VIP, 0, icmp) -> 0, for every VIP
-  EndpointTable former_vips;       ///< likewise, for those that went while sessions of theirs are remembered
-  EndpointTable by_real;           ///< (rip, rport, protocol) -> 0, for every real service
-  EndpointTable reals;             ///< (rip, 0, icmp) -> 0, for every address of a real service
-  std::uint64_t client_ports = 0;  ///< bit for each PortIndex with client processing
-  std::uint64_t server_ports = 0;
+  EndpointTable by_vip;             ///< (VIP, vport, protocol) -> index of the service
+  EndpointTable vips;               ///< (VIP, 0, icmp) -> 0, for every VIP
+  EndpointTable former_vips;        ///< likewise, for those that went while sessions of theirs are remembered
+  EndpointTable by_real;            ///< (rip, rport, protocol) -> 0, for every real service
+  EndpointTable reals;              ///< (rip, 0, icmp) -> 0, for every address of a real service
+  BySide<std::uint64_t> ports;      ///< by the side whose packets may come in: a bit for each PortIndex
   std::uint8_t persist_bits4 = 32;  ///< of an IPv4 address: they make one client, to persistence
   std::uint8_t persist_bits6 = 128;
 

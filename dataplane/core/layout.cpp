@@ -11,7 +11,7 @@ namespace headgate::core {
 namespace {
 
 /// To be counted up by whoever changes what a field means without moving it.
-constexpr std::uint64_t kMeaning = 1;
+constexpr std::uint64_t kMeaning = 2;
 
 class Hash {
  public:
@@ -31,11 +31,13 @@ class Hash {
 void add_session(Hash& hash) noexcept {
   for (const std::size_t offset :
        {sizeof(Session), offsetof(Session, client), offsetof(Session, client_port),
-        offsetof(Session, binding), offsetof(Session, protocol), offsetof(Session, port),
+        offsetof(Session, binding), offsetof(Session, transport), offsetof(Session, port),
         offsetof(Session, marks), offsetof(Session, told), offsetof(Session, seen), offsetof(Session, epoch),
-        offsetof(Session, next_client), offsetof(Session, next_real), offsetof(Session, acked_client),
-        offsetof(Session, acked_real), offsetof(Session, octets_client), offsetof(Session, packets_client),
-        sizeof(SessionRest), offsetof(SessionRest, started), offsetof(SessionRest, packets_client)}) {
+        offsetof(Session, from), sizeof(Session::Flow), offsetof(Session::Flow, next),
+        offsetof(Session::Flow, acked), offsetof(Session::Flow, passed),
+
+        sizeof(SessionRest), offsetof(SessionRest, started), offsetof(SessionRest, packets),
+        offsetof(SessionRest, octets)}) {
     hash.add(offset);
   }
 }
@@ -43,11 +45,10 @@ void add_session(Hash& hash) noexcept {
 void add_shared(Hash& hash) noexcept {
   using Binding = Shared::Binding;
   for (const std::size_t offset :
-       {sizeof(Binding), offsetof(Binding, state), offsetof(Binding, idle_ticks), offsetof(Binding, vip),
-        offsetof(Binding, rip), offsetof(Binding, vport), offsetof(Binding, rport),
-        offsetof(Binding, address_delta), offsetof(Binding, l4_delta), offsetof(Binding, rules),
-        offsetof(Binding, real), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, total),
-        kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
+       {sizeof(Binding), offsetof(Binding, state), offsetof(Binding, rules), offsetof(Binding, end),
+        sizeof(Binding::End), offsetof(Binding::End, port), offsetof(Binding::End, ip_delta),
+        offsetof(Binding::End, l4_delta), offsetof(Binding, real), sizeof(Tally), offsetof(Tally, current),
+        offsetof(Tally, total), kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
     hash.add(offset);
   }
 }

@@ -11,8 +11,8 @@ bool Switch::matches(const Session& session, const SessionFilter& filter) const 
   const Shared::Binding& binding = shared_.bindings[session.binding];
   return (filter.client.none() || filter.client == session.client) &&
          (filter.client_port == 0 || filter.client_port == session.client_port) &&
-         (filter.vip.none() || filter.vip == binding.vip) &&
-         (filter.vport == 0 || filter.vport == binding.vport) &&
+         (filter.vip.none() || filter.vip == binding.vip()) &&
+         (filter.vport == 0 || filter.vport == binding.vport()) &&
          (filter.port < 0 || filter.port == session.port) &&
          (filter.bindings.empty() || filter.bindings[session.binding]);
 }
@@ -22,23 +22,29 @@ SessionView Switch::view(const Session& session, Tick now) const noexcept {
   const SessionRest& rest = table_.rest(session);
   const auto idle = static_cast<std::uint32_t>(std::max(now.since(session.seen), 0));
   const std::uint32_t life = lifetime(session);
+  const auto packets = [&](Side from) {
+    return std::uint64_t{rest.packets[from]} << 16 | session.from[from].packets();
+  };
+  const auto octets = [&](Side from) {
+    return std::uint64_t{rest.octets[from]} << 32 | session.from[from].octets();
+  };
   return {.client = session.client,
           .client_port = session.client_port,
-          .vip = binding.vip,
-          .vport = binding.vport,
-          .rip = binding.rip,
-          .rport = binding.rport,
-          .protocol = static_cast<Protocol>(session.protocol),
+          .vip = binding.vip(),
+          .vport = binding.vport(),
+          .rip = binding.rip(),
+          .rport = binding.rport(),
+          .protocol = session.transport.protocol(),
           .port = session.port,
           .life = terminated(session) ? Life::terminated : session.life().life(),
           .binding = session.binding,
           .idle_seconds = idle / Tick::kPerSecond,
           .left_seconds = (life > idle ? life - idle : 0) / Tick::kPerSecond,
           .age_seconds = static_cast<std::uint32_t>(std::max(now.since(rest.started), 0)) / Tick::kPerSecond,
-          .packets_client = std::uint64_t{rest.packets_client} << 16 | session.packets_client,
-          .packets_real = std::uint64_t{rest.packets_real} << 16 | session.packets_real,
-          .octets_client = std::uint64_t{rest.octets_client} << 32 | session.octets_client,
-          .octets_real = std::uint64_t{rest.octets_real} << 32 | session.octets_real};
+          .packets_client = packets(Side::client),
+          .packets_real = packets(Side::real),
+          .octets_client = octets(Side::client),
+          .octets_real = octets(Side::real)};
 }
 
 bool Switch::dump(std::size_t& cursor, std::size_t budget, const SessionFilter& filter, Tick now,

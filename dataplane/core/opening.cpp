@@ -72,14 +72,14 @@ Fate Switch::without_service(const Event& event) noexcept {
   const FlowKey& key = event.parsed.key;
   if (layout.is_vip(key.destination)) return Fate::drop_no_vport;
   if (!layout.is_real(key.source, key.source_port, event.parsed.protocol)) return Fate::punt;
-  return allowed(layout.server_ports, event.frame.port) ? stray(event.parsed) : Fate::drop_server_port;
+  return allowed(layout.ports[Side::real], event.frame.port) ? stray(event.parsed) : Fate::drop_server_port;
 }
 
 // to_real when a packet for a service may open a session, else why it may not.
 Fate Switch::may_open(const Event& event) const noexcept {
   const Parsed& parsed = event.parsed;
   const Layout& layout = *event.generation.layout;
-  if (!allowed(layout.client_ports, event.frame.port)) return Fate::drop_client_port;
+  if (!allowed(layout.ports[Side::client], event.frame.port)) return Fate::drop_client_port;
   if (parsed.key.source == parsed.key.destination) return Fate::drop_land;
   if (parsed.is_tcp() && !segment_of(event.frame, parsed).opens()) return stray(parsed);
   if (!may_be_client(parsed.key.source, layout)) return Fate::drop_martian;
@@ -108,11 +108,10 @@ Fate Switch::open_at(const Event& event, const Service& service, const Chosen& c
   };
   const Ways ways = find_ways(chosen.member->rip, event.parsed.key.source, event.generation, event.now);
   if (ways.problem != Fate::to_real) return refuse(ways.problem);
-  if (!leaves(event, ways.to_real)) return refuse(Fate::drop_too_big);
+  if (!leaves(event, ways.hop[Side::client])) return refuse(Fate::drop_too_big);
   Session* session = bind(event, service, chosen);
   if (session == nullptr) return refuse(Fate::drop_table_full);
-  session->to_real = ways.to_real;
-  session->to_client = ways.to_client;
+  session->set_ways(ways.hop);
   session->routes_version = event.generation.routes_version;
   return forward(event, *session, Side::client);
 }
@@ -125,7 +124,7 @@ Chosen Switch::choose(const Event& event, std::uint32_t number) noexcept {
   const Choosing choosing{layout, layout.services[number], *event.generation.selections[number], shared_};
   const FlowKey& key = event.parsed.key;
   const auto unused = [&](const Member& member) {
-    return key_is_free({member.rip, key.source, member.rport, key.source_port}, event.parsed.protocol);
+    return key_is_free({member.rip, key.source, member.rport, key.source_port}, event.parsed.transport());
   };
   Chosen chosen = core::choose(choosing, {key.source, key.source_port, worker_}, event.now);
   if (chosen.member == nullptr || unused(*chosen.member)) return chosen;
@@ -140,8 +139,8 @@ Chosen Switch::choose(const Event& event, std::uint32_t number) noexcept {
   return {};
 }
 
-bool Switch::key_is_free(const FlowKey& from_real, Protocol protocol) noexcept {
-  Session* holder = table_.find(from_real, protocol);
+bool Switch::key_is_free(const FlowKey& from_real, Transport transport) noexcept {
+  Session* holder = table_.find(from_real, transport);
   if (holder == nullptr) return true;
   const Life life = holder->life().life();
   const bool over = life == Life::closed || life == Life::closing || terminated(*holder);

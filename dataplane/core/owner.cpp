@@ -41,8 +41,7 @@ std::uint64_t hash_of_error(const Frame& frame, const Generation& generation) no
 
 unsigned owner(const Frame& frame, const Generation& generation, unsigned workers) noexcept {
   if (workers < 2) return 0;
-  Parsed parsed;
-  if (!parse_usual(frame, parsed)) parsed = parse(frame);
+  Parsed parsed = parse(frame);
   std::uint64_t hash = 0;
   if (parsed.shape == Shape::whole) hash = hash_of(parsed.key, generation);
   if (parsed.shape == Shape::fragment) hash = hash_of_fragment(frame, parsed, generation);

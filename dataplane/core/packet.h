@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "dataplane/core/all.h"
 #include "dataplane/core/burst.h"
 #include "dataplane/core/bytes.h"
 #include "dataplane/core/checksum.h"
@@ -98,6 +99,7 @@ struct Parsed {
   bool operator==(const Parsed&) const = default;
 
   [[nodiscard]] bool is_tcp() const noexcept { return protocol == Protocol::tcp; }
+  [[nodiscard]] Transport transport() const noexcept { return {protocol, v6}; }
 };
 
 /// Whether a packet of shape other is ICMP, or ICMPv6 over IPv6.
@@ -107,61 +109,6 @@ struct Parsed {
 
 /// Checks a frame's headers, every length against the bytes that are really there. Reads nothing outside.
 [[nodiscard]] Parsed parse(const Frame& frame) noexcept;
-
-/// Whether all conditions hold, with one branch for the lot: each is evaluated, so none may depend on
-/// another.
-template <class... Conditions>
-[[nodiscard]] constexpr bool all(Conditions... conditions) noexcept {
-  return (static_cast<unsigned>(conditions) & ...) != 0;
-}
-
-/// parse() for nearly all frames, without a call and with hardly a branch: untagged Ethernet, an IP header
-/// without options or extensions, a whole TCP segment. False: anything else, and `parsed` is to be had from
-/// parse().
-[[nodiscard]] inline bool parse_usual(const Frame& frame, Parsed& parsed) noexcept {
-  const std::uint8_t* ip = frame.data + offset::ip;
-  if (frame.length < kEthernetHeader + kIpHeader + kTcpHeader) return false;
-  const std::uint16_t type = load16(frame.data + offset::ethernet_type);
-  std::size_t l4 = 0;
-  std::size_t end = 0;
-  if (type == kEtherTypeIpv4) {
-    constexpr std::uint16_t kFragment = 0x3fff;  // more fragments, or an offset
-    l4 = kEthernetHeader + kIpHeader;
-    end = kEthernetHeader + load16(ip + offset::ip_length);
-    const bool usual = all(ip[0] == 0x45, ip[offset::ip_protocol] == static_cast<std::uint8_t>(Protocol::tcp),
-                           (load16(ip + offset::ip_fragment) & kFragment) == 0, sum_of_20(ip) == 0xffff);
-    if (!usual) return false;
-    parsed.key.source = mapped(ip + offset::ip_source);
-    parsed.key.destination = mapped(ip + offset::ip_destination);
-    parsed.ttl = ip[offset::ip_ttl];
-    parsed.v6 = false;
-  } else {
-    l4 = kEthernetHeader + kIp6Header;
-    const bool usual = all(type == kEtherTypeIpv6, frame.length >= l4 + kTcpHeader, ip[0] / 16 == 6,
-                           ip[offset::ip6_next] == static_cast<std::uint8_t>(Protocol::tcp));
-    if (!usual) return false;
-    end = l4 + load16(ip + offset::ip6_length);
-    parsed.key.source = ip6(ip + offset::ip6_source);
-    parsed.key.destination = ip6(ip + offset::ip6_destination);
-    // IPv4-mapped addresses, which parse() refuses, have no first word.
-    if (words(parsed.key.source).first == 0 || words(parsed.key.destination).first == 0) return false;
-    parsed.ttl = ip[offset::ip6_hop_limit];
-    parsed.v6 = true;
-  }
-  const std::uint8_t* tcp = frame.data + l4;
-  const std::size_t header = std::size_t{tcp[offset::tcp_data_offset]} / 16 * 4;
-  const std::uint32_t ports = load32(tcp + offset::source_port);
-  parsed.key.source_port = static_cast<L4Port>(ports >> 16);
-  parsed.key.destination_port = static_cast<L4Port>(ports);
-  parsed.shape = Shape::whole;
-  parsed.part = Part::whole;
-  parsed.protocol = Protocol::tcp;
-  parsed.flags = tcp[offset::tcp_flags] & 0x3f;
-  parsed.plain = is_plain(parsed.flags);
-  parsed.l4 = static_cast<std::uint16_t>(l4);
-  parsed.end = static_cast<std::uint16_t>(end);
-  return all(end <= frame.length, header >= kTcpHeader, l4 + header <= end);
-}
 
 /// The bytes of a TCP segment beyond its header.
 [[nodiscard]] inline std::uint32_t payload_of(const Frame& frame, const Parsed& parsed) noexcept {

@@ -14,9 +14,8 @@ constexpr std::size_t kGroup = 16;
 constexpr std::uint8_t kKnownTold =
     Session::kToldClient | Session::kToldReal | Session::kCounted | Session::kHalfOpen | Session::kPersistent;
 
-bool is_balanced(std::uint8_t protocol) noexcept {
-  return protocol == static_cast<std::uint8_t>(Protocol::tcp) ||
-         protocol == static_cast<std::uint8_t>(Protocol::udp);
+bool is_balanced(Transport transport) noexcept {
+  return transport.is_tcp() || transport.protocol() == Protocol::udp;
 }
 
 bool is_over(const Session& session) noexcept {
@@ -47,23 +46,23 @@ void SessionTable::rebuild() noexcept {
 
 void SessionTable::prefetch_buckets_of(const Session& session) const noexcept {
   if (!session.used()) return;
-  const auto protocol = static_cast<Protocol>(session.protocol);
   const SessionKeys both = keys(session);
-  prefetch_bucket(hash(both.from_client, protocol));
-  prefetch_bucket(hash(both.from_real, protocol));
+  static_cast<void>(prefetch_bucket(hash(both.from_client, session.transport)));
+  static_cast<void>(prefetch_bucket(hash(both.from_real, session.transport)));
 }
 
 // Two entries of one key can't both be meant: the one found first stays.
 void SessionTable::relink(Position position) noexcept {
   Session& session = sessions_[position];
   if (!session.used()) return;
-  const auto protocol = static_cast<Protocol>(session.protocol);
+  const Transport transport = session.transport;
   const SessionKeys both = keys(session);
-  const std::uint64_t client_hash = hash(both.from_client, protocol);
-  const bool known = find(both.from_client, protocol) != nullptr || find(both.from_real, protocol) != nullptr;
-  const bool placed = !known && link(client_hash, position);
-  if (!placed || !link(hash(both.from_real, protocol), position)) {
-    if (placed) unlink(client_hash, position);
+  const std::uint64_t client_hash = hash(both.from_client, transport);
+  const bool known =
+      find(both.from_client, transport) != nullptr || find(both.from_real, transport) != nullptr;
+  const bool placed = !known && link(client_hash, place_of(position, Side::client));
+  if (!placed || !link(hash(both.from_real, transport), place_of(position, Side::real))) {
+    if (placed) unlink(client_hash, place_of(position, Side::client));
     session = Session{};
     return;
   }
@@ -76,11 +75,12 @@ void SessionTable::relink(Position position) noexcept {
 // Whether an entry is one that a running switch could have between two bursts: all of it was written, and
 // nothing of it was being taken back.
 bool Switch::is_sound(const Session& session, Tick now) const noexcept {
-  if (!is_balanced(session.protocol) || session.binding >= kMaxBindings) return false;
+  if (!is_balanced(session.transport) || session.binding >= kMaxBindings) return false;
   const Shared::Binding& binding = shared_.bindings[session.binding];
-  const bool addressed = !session.client.none() && !binding.vip.none() && !binding.rip.none() &&
-                         session.client.is_v4() == binding.vip.is_v4() &&
-                         binding.rip.is_v4() == binding.vip.is_v4();
+  const bool addressed = !session.client.none() && !binding.vip().none() && !binding.rip().none() &&
+                         session.client.is_v4() != session.transport.v6() &&
+                         session.client.is_v4() == binding.vip().is_v4() &&
+                         binding.rip().is_v4() == binding.vip().is_v4();
   const bool whole = (session.told & Session::kCounted) != 0 || is_over(session);
   return addressed && whole && (session.told & ~kKnownTold) == 0 && session.port < kMaxPorts &&
          now.since(session.seen) >= 0;
@@ -101,8 +101,7 @@ void Switch::recover(Tick now) noexcept {
 void Switch::take_back(Session& session) noexcept {
   session.routes_version = kNoVersion;
   session.told &= static_cast<std::uint8_t>(~Session::kPersistent);  // clients' entries are not kept
-  session.to_real = kNoHop;
-  session.to_client = kNoHop;
+  session.set_ways({{kNoHop, kNoHop}});
   held_[session.binding].add(1);
   // One that ended with the very packet under way was not given back yet.
   if (is_over(session)) session.told &= static_cast<std::uint8_t>(~(Session::kCounted | Session::kHalfOpen));

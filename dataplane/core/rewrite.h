@@ -7,12 +7,9 @@
 #include "dataplane/core/checksum.h"
 #include "dataplane/core/packet.h"
 #include "dataplane/core/shared.h"
+#include "dataplane/core/side.h"
 
 namespace headgate::core {
-
-/// One less in the first byte of its word: what an IPv4 checksum has to learn of a hop, the same for every
-/// packet.
-constexpr std::uint16_t kTtlDelta = delta(1, 0);
 
 /// A UDP checksum field after a replacement: none stays none over IPv4, and a computed zero is sent as ones
 /// (RFC 768).
@@ -22,45 +19,46 @@ constexpr std::uint16_t kTtlDelta = delta(1, 0);
   return sum == 0 ? std::uint16_t{0xffff} : sum;
 }
 
-/// Of an incremental correction, the opposite one for the server's direction.
-[[nodiscard]] constexpr std::uint16_t directed(std::uint16_t delta, Side from) noexcept {
-  return static_cast<std::uint16_t>(from == Side::client ? delta : delta ^ 0xffff);
-}
-
 /// Translates the IP header of a packet of a session, one hop further: all there is to be done for a fragment
-/// after the first.
-[[gnu::always_inline]] inline void rewrite_ip(std::uint8_t* frame, const Parsed& parsed,
-                                              const Shared::Binding& binding, Side from) noexcept {
-  const bool client = from == Side::client;
-  const Ip& address = client ? binding.rip : binding.vip;
-  std::uint8_t* ip = frame + offset::ip;
-  if (parsed.v6) {
-    std::memcpy(ip + (client ? offset::ip6_destination : offset::ip6_source), address.octets.data(), 16);
+/// after the first. `near` is the binding's end that the packet is for, `far` the one that takes its place.
+[[gnu::always_inline]] inline void rewrite_ip(std::uint8_t* ip, bool v6, const Shared::Binding::End& near,
+                                              const Shared::Binding::End& far, Side from) noexcept {
+  const auto to = static_cast<std::size_t>(other(from));
+  if (v6) {
+    std::memcpy(ip + offset::ip6_source + 16 * to, far.address.octets.data(), 16);
     --ip[offset::ip6_hop_limit];
     return;
   }
-  const std::uint16_t ip_delta = add(directed(binding.address_delta, from), kTtlDelta);
-  store_raw16(ip + offset::ip_checksum, updated(load_raw16(ip + offset::ip_checksum), ip_delta));
-  std::memcpy(ip + (client ? offset::ip_destination : offset::ip_source), address.octets.data() + 12, 4);
+  store_raw16(ip + offset::ip_checksum, updated(load_raw16(ip + offset::ip_checksum), near.ip_delta));
+  std::memcpy(ip + offset::ip_source + 4 * to, far.address.octets.data() + 12, 4);
   --ip[offset::ip_ttl];
 }
 
-/// Translates a whole packet of a session, or a first fragment, one hop further: from the client, the VIP and
-/// its port become the real server's; from the server, the other way round. Checksums are corrected
-/// incrementally (RFC 1624).
-[[gnu::always_inline]] inline void rewrite(std::uint8_t* frame, const Parsed& parsed,
-                                           const Shared::Binding& binding, Side from) noexcept {
-  const bool client = from == Side::client;
-  const L4Port port = client ? binding.rport : binding.vport;
-  const std::uint16_t l4_delta = directed(binding.l4_delta, from);
-  std::uint8_t* l4 = frame + parsed.l4;
-  store16(l4 + (client ? offset::destination_port : offset::source_port), port);
-  if (parsed.is_tcp()) {
-    store_raw16(l4 + offset::tcp_checksum, updated(load_raw16(l4 + offset::tcp_checksum), l4_delta));
-  } else {
-    store_raw16(l4 + offset::udp_checksum, updated_udp(load_raw16(l4 + offset::udp_checksum), l4_delta));
-  }
-  rewrite_ip(frame, parsed, binding, from);
+[[gnu::always_inline]] inline void rewrite_port(std::uint8_t* l4, const Shared::Binding::End& far,
+                                                Side from) noexcept {
+  store16(l4 + offset::source_port + 2 * static_cast<std::size_t>(other(from)), far.port);
+}
+[[gnu::always_inline]] inline void rewrite_tcp(std::uint8_t* l4, const Shared::Binding::End& near) noexcept {
+  store_raw16(l4 + offset::tcp_checksum, updated(load_raw16(l4 + offset::tcp_checksum), near.l4_delta));
+}
+[[gnu::always_inline]] inline void rewrite_udp(std::uint8_t* l4, const Shared::Binding::End& near) noexcept {
+  store_raw16(l4 + offset::udp_checksum, updated_udp(load_raw16(l4 + offset::udp_checksum), near.l4_delta));
+}
+
+/// Translates a packet of a session, whole or a fragment, one hop further: from the client, the VIP and its
+/// port become the real server's; from the server, the other way round. Checksums are corrected incrementally
+/// (RFC 1624).
+inline void rewrite(std::uint8_t* frame, const Parsed& parsed, const Shared::Binding& binding,
+                    Side from) noexcept {
+  const Shared::Binding::End& near = binding.end[from];
+  const Shared::Binding::End& far = binding.end[other(from)];
+  rewrite_ip(frame + offset::ip, parsed.v6, near, far, from);
+  if (parsed.part == Part::later) return;
+  rewrite_port(frame + parsed.l4, far, from);
+  if (parsed.is_tcp())
+    rewrite_tcp(frame + parsed.l4, near);
+  else
+    rewrite_udp(frame + parsed.l4, near);
 }
 
 }  // namespace headgate::core

@@ -37,62 +37,55 @@ SessionTable::SessionTable(std::span<std::byte> memory, std::size_t capacity, st
   assert(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(Session) == 0);
 }
 
-Session* SessionTable::find_in(const Bucket& bucket, const FlowKey& key, Protocol protocol,
-                               std::uint64_t hash, Side& from) noexcept {
-  for (std::uint32_t mask = matches(bucket, hash); mask != 0; mask &= mask - 1) {
-    Session& session = sessions_[bucket.positions[static_cast<unsigned>(std::countr_zero(mask))]];
-    if (matches(session, key, protocol, from)) return &session;
-  }
-  return nullptr;
-}
-
-Session* SessionTable::find(const FlowKey& key, Protocol protocol, std::uint64_t hash, Side& from) noexcept {
-  const Bucket& first = first_bucket(hash);
-  if (Session* session = find_in(first, key, protocol, hash, from)) return session;
-  return first.overflowed == 0 ? nullptr : find_in(second_bucket(hash), key, protocol, hash, from);
+Session* SessionTable::find(const FlowKey& key, Transport transport, Side& from) noexcept {
+  Place at = 0;
+  const auto is_it = [&](Place place) {
+    at = place;
+    return matches(entry(place), side(place), key, transport);
+  };
+  if (!any_place(hash(key, transport), is_it)) return nullptr;
+  from = side(at);
+  return &entry(at);
 }
 
 SessionKeys SessionTable::keys(const Session& session) const noexcept {
   const Shared::Binding& binding = bindings_[session.binding];
-  return {.from_client = {session.client, binding.vip, session.client_port, binding.vport},
-          .from_real = {binding.rip, session.client, binding.rport, session.client_port}};
+  return {.from_client = {session.client, binding.vip(), session.client_port, binding.vport()},
+          .from_real = {binding.rip(), session.client, binding.rport(), session.client_port}};
 }
 
-bool SessionTable::place(Bucket& bucket, std::uint64_t hash, Position position) noexcept {
+bool SessionTable::put(Bucket& bucket, std::uint64_t hash, Place place) noexcept {
   const auto free = std::ranges::find(bucket.tags, 0);
   if (free == bucket.tags.end()) return false;
   *free = tag_of(hash);
-  bucket.positions[static_cast<std::size_t>(free - bucket.tags.begin())] = position;
+  bucket.places[static_cast<std::size_t>(free - bucket.tags.begin())] = place;
   return true;
 }
 
-bool SessionTable::link(std::uint64_t hash, Position position) noexcept {
+bool SessionTable::link(std::uint64_t hash, Place place) noexcept {
   Bucket& first = first_bucket(hash);
-  if (place(first, hash, position)) return true;
-  if (place(second_bucket(hash), hash, position)) {
+  if (put(first, hash, place)) return true;
+  if (put(second_bucket(hash), hash, place)) {
     ++first.overflowed;
     return true;
   }
-  return make_room(first) && place(first, hash, position);
+  return make_room(first) && put(first, hash, place);
 }
 
 // Moves one key of a full bucket to the other bucket it may live in. Without this, a table would refuse one
 // session in a hundred long before it is full.
 bool SessionTable::make_room(Bucket& bucket) noexcept {
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
-    const Position position = bucket.positions[slot];
-    const Session& session = sessions_[position];
+    const Place place = bucket.places[slot];
+    const Session& session = entry(place);
     if (!session.used()) continue;  // the one that is being linked
-    const auto protocol = static_cast<Protocol>(session.protocol);
     const SessionKeys both = keys(session);
-    const std::uint64_t client = hash(both.from_client, protocol);
-    const std::uint64_t real = hash(both.from_real, protocol);
-    if (tag_of(client) == tag_of(real)) continue;  // which key a slot stands for could not be told
-    const std::uint64_t key = bucket.tags[slot] == tag_of(client) ? client : real;
+    const std::uint64_t key =
+        hash(side(place) == Side::client ? both.from_client : both.from_real, session.transport);
     Bucket& first = first_bucket(key);
     const bool at_home = &first == &bucket;
     Bucket& other = at_home ? second_bucket(key) : first;
-    if (&other == &bucket || !place(other, key, position)) continue;
+    if (&other == &bucket || !put(other, key, place)) continue;
     at_home ? ++first.overflowed : --first.overflowed;
     bucket.tags[slot] = 0;
     return true;
@@ -100,11 +93,11 @@ bool SessionTable::make_room(Bucket& bucket) noexcept {
   return false;
 }
 
-void SessionTable::unlink(std::uint64_t hash, Position position) noexcept {
+void SessionTable::unlink(std::uint64_t hash, Place place) noexcept {
   const auto remove = [&](Bucket& bucket) {
     for (std::uint32_t mask = matches(bucket, hash); mask != 0; mask &= mask - 1) {
       const auto slot = static_cast<unsigned>(std::countr_zero(mask));
-      if (bucket.positions[slot] != position) continue;
+      if (bucket.places[slot] != place) continue;
       bucket.tags[slot] = 0;
       return true;
     }
@@ -124,10 +117,11 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
   Session& session = sessions_[position];
   const Session fresh{.client = client, .client_port = client_port, .binding = binding};
   const SessionKeys both = keys(fresh);
-  const std::uint64_t client_hash = hash(both.from_client, protocol);
-  if (!link(client_hash, position)) return nullptr;
-  if (!link(hash(both.from_real, protocol), position)) {
-    unlink(client_hash, position);
+  const Transport transport(protocol, !client.is_v4());
+  const std::uint64_t client_hash = hash(both.from_client, transport);
+  if (!link(client_hash, place_of(position, Side::client))) return nullptr;
+  if (!link(hash(both.from_real, transport), place_of(position, Side::real))) {
+    unlink(client_hash, place_of(position, Side::client));
     return nullptr;
   }
   if (free_ != kNowhere) {
@@ -137,7 +131,7 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
   }
   session = fresh;
   in_this_order();
-  session.protocol = static_cast<std::uint8_t>(protocol);
+  session.transport = transport;
   rests_[position] = SessionRest{};
   size_.add(1);
   return &session;
@@ -145,11 +139,10 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
 
 void SessionTable::erase(Session& session) noexcept {
   const auto position = static_cast<Position>(&session - sessions_);
-  const auto protocol = static_cast<Protocol>(session.protocol);
   const SessionKeys both = keys(session);
-  unlink(hash(both.from_client, protocol), position);
-  unlink(hash(both.from_real, protocol), position);
-  session.protocol = 0;
+  unlink(hash(both.from_client, session.transport), place_of(position, Side::client));
+  unlink(hash(both.from_real, session.transport), place_of(position, Side::real));
+  session.transport = {};
   in_this_order();
   session = Session{};
   session.seen.value = free_;

@@ -41,6 +41,9 @@ struct Table : Memory, SessionTable {
   }
 };
 
+constexpr Transport kTcp(Protocol::tcp, false);
+constexpr Transport kUdp(Protocol::udp, false);
+
 constexpr Ip client(std::uint32_t n) {
   return Ipv4{0x0a0a0000 + n / 60000};
 }
@@ -62,14 +65,14 @@ Session* add(SessionTable& table, std::uint32_t n) {
 
 // Both keys lead to the session of number n, or neither does.
 void expect_known(SessionTable& table, std::uint32_t n, bool known) {
-  Session* by_client = table.find(client_key(n), Protocol::tcp);
-  Session* by_real = table.find(real_key(n), Protocol::tcp);
+  Session* by_client = table.find(client_key(n), kTcp);
+  Session* by_real = table.find(real_key(n), kTcp);
   ASSERT_EQ(by_client != nullptr, known) << n;
   ASSERT_EQ(by_client, by_real) << n;
   if (!known) return;
   ASSERT_EQ(table.keys(*by_client).from_client, client_key(n));
   ASSERT_EQ(table.keys(*by_client).from_real, real_key(n));
-  ASSERT_EQ(by_client->next_client, n) << "another session's contents";
+  ASSERT_EQ(by_client->from[Side::client].next, n) << "another session's contents";
 }
 
 class SessionTableAgainstMap : public ::testing::TestWithParam<std::uint64_t> {};
@@ -84,12 +87,12 @@ TEST_P(SessionTableAgainstMap, RandomOperationsGiveTheSame) {
     const auto n = static_cast<std::uint32_t>(random() % 900);
     const bool known = model.contains(n);
     if (known && random() % 2 == 0) {
-      table.erase(*table.find(random() % 2 == 0 ? client_key(n) : real_key(n), Protocol::tcp));
+      table.erase(*table.find(random() % 2 == 0 ? client_key(n) : real_key(n), kTcp));
       model.erase(n);
     } else if (!known) {
       Session* session = add(table, n);
       ASSERT_FALSE(session != nullptr && model.size() == kCapacity);
-      if (session != nullptr) session->next_client = n, model[n] = true;
+      if (session != nullptr) session->from[Side::client].next = n, model[n] = true;
     }
     ASSERT_EQ(table.size(), model.size());
     const auto probe = static_cast<std::uint32_t>(random() % 900);
@@ -106,7 +109,7 @@ TEST(SessionTable, HoldsItsWholeCapacityAndRefusesTheNext) {
     for (std::uint32_t n = 0; n < capacity; ++n) {
       Session* session = add(table, n);
       ASSERT_NE(session, nullptr) << n << " of " << capacity;
-      session->next_client = n;
+      session->from[Side::client].next = n;
     }
     EXPECT_EQ(add(table, static_cast<std::uint32_t>(capacity)), nullptr);
     EXPECT_EQ(table.size(), capacity);
@@ -119,10 +122,10 @@ TEST(SessionTable, RecoversAfterItWasFull) {
   for (std::uint32_t round = 0; round < 20; ++round) {
     std::uint32_t made = 0;
     while (Session* session = add(table, round * 100000 + made))
-      session->next_client = round * 100000 + made++;
+      session->from[Side::client].next = round * 100000 + made++;
     EXPECT_EQ(made, 1000u);
     for (std::uint32_t n = 0; n < made; ++n) {
-      table.erase(*table.find(client_key(round * 100000 + n), Protocol::tcp));
+      table.erase(*table.find(client_key(round * 100000 + n), kTcp));
     }
     EXPECT_EQ(table.size(), 0u);
   }
@@ -133,21 +136,21 @@ TEST(SessionTable, ARefusedInsertLeavesNothingBehind) {
   Table table(1, 7);
   ASSERT_NE(add(table, 1), nullptr);
   EXPECT_EQ(add(table, 2), nullptr);
-  EXPECT_EQ(table.find(client_key(2), Protocol::tcp), nullptr);
-  EXPECT_EQ(table.find(real_key(2), Protocol::tcp), nullptr);
+  EXPECT_EQ(table.find(client_key(2), kTcp), nullptr);
+  EXPECT_EQ(table.find(real_key(2), kTcp), nullptr);
 }
 
 TEST(SessionTable, ProtocolsAreApart) {
   Table table(10, 7);
   add(table, 1);
-  EXPECT_EQ(table.find(client_key(1), Protocol::udp), nullptr);
+  EXPECT_EQ(table.find(client_key(1), kUdp), nullptr);
   ASSERT_NE(table.insert(client(1), client_port(1), 1, Protocol::udp), nullptr);
-  EXPECT_NE(table.find(client_key(1), Protocol::tcp), table.find(client_key(1), Protocol::udp));
+  EXPECT_NE(table.find(client_key(1), kTcp), table.find(client_key(1), kUdp));
 }
 
 TEST(SessionTable, AnEmptyKeyFindsNothing) {
   Table table(10, 7);
-  EXPECT_EQ(table.find({}, Protocol::tcp), nullptr);
+  EXPECT_EQ(table.find({}, kTcp), nullptr);
 }
 
 TEST(SessionTable, AnErasedEntryIsFreeAndBlank) {

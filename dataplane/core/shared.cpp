@@ -23,19 +23,16 @@ std::byte* zeroed(std::size_t bytes) {
 
 }  // namespace
 
-void Shared::Binding::assign(const Ip& new_vip, L4Port new_vport, const Ip& new_rip,
-                             L4Port new_rport) noexcept {
-  vip = new_vip;
-  vport = new_vport;
-  rip = new_rip;
-  rport = new_rport;
+void Shared::Binding::assign(const Ip& vip, L4Port vport, const Ip& rip, L4Port rport) noexcept {
   // Within one family only the addresses' own bits differ.
   const auto address_sum = [](const Ip& address) {
     return sum_of(address.octets.data(), address.octets.size());
   };
-  const auto port_sum = [](L4Port port) { return __builtin_bswap16(port); };
-  address_delta = delta(address_sum(vip), address_sum(rip));
-  l4_delta = add(address_delta, delta(port_sum(vport), port_sum(rport)));
+  const auto port_sum = [](L4Port number) { return __builtin_bswap16(number); };
+  const std::uint16_t to_real = delta(address_sum(vip), address_sum(rip));
+  const std::uint16_t with_port = add(to_real, delta(port_sum(vport), port_sum(rport)));
+  end[Side::client] = {vip, vport, add(to_real, kTtlDelta), with_port};
+  end[Side::real] = {rip, rport, add(opposite(to_real), kTtlDelta), opposite(with_port)};
 }
 
 bool Tally::reserve(std::uint32_t limit) noexcept {

@@ -12,6 +12,7 @@
 #include "dataplane/core/burst.h"
 #include "dataplane/core/ethernet.h"
 #include "dataplane/core/hops.h"
+#include "dataplane/core/side.h"
 #include "model/forwarding.pb.h"
 #include "model/ip.h"
 #include "model/tick.h"
@@ -86,29 +87,43 @@ struct Shared {
   [[nodiscard]] static std::size_t bytes_needed() noexcept;
 
   struct alignas(64) Binding {
-    std::atomic<std::uint32_t> state{0};       ///< persistent << 24 | admission << 16 | epoch
-    std::atomic<std::uint32_t> idle_ticks{0};  ///< an open session's life without packets
-    // Written while no session holds the slot, read by workers through their sessions.
-    Ip vip;
-    Ip rip;
-    L4Port vport = 0;
-    L4Port rport = 0;
-    std::uint16_t address_delta = 0;  ///< checksum change by the client's direction (checksum.h): VIP to rip
-    std::uint16_t l4_delta = 0;       ///< the same with the ports
-    std::atomic<std::uint16_t> rules{0};  ///< kResetOnExpiry, kFastUdp, kDropFragments
+    /// How one end of its sessions is known to the other: the client's end is the VIP, the real server's its
+    /// own address. What translation changes of checksums (checksum.h) is that of packets from this end.
+    struct End {
+      Ip address;
+      L4Port port = 0;
+      std::uint16_t ip_delta = 0;  ///< of an IPv4 header: the address, and one hop
+      std::uint16_t l4_delta = 0;  ///< address and port
+    };
+
+    std::atomic<std::uint32_t> state{0};  ///< persistent << 24 | admission << 16 | epoch
+    std::atomic<std::uint32_t> rules{0};  ///< of set_rules()
+    BySide<End> end;  // written while no session holds the slot, read by workers through their sessions
     std::atomic<TallySlot> real{0};
     std::atomic<TallySlot> group{0};
     std::atomic<TallySlot> virt{0};
 
-    static constexpr std::uint16_t kResetOnExpiry = 1;  ///< clsrst
-    static constexpr std::uint16_t kFastUdp = 2;        ///< udpage
-    static constexpr std::uint16_t kDropFragments = 4;  ///< frag dis
+    static constexpr std::uint32_t kResetOnExpiry = 1u << 31;  ///< clsrst
+    static constexpr std::uint32_t kFastUdp = 1u << 30;        ///< udpage
+    static constexpr std::uint32_t kDropFragments = 1u << 29;  ///< frag dis
+    static constexpr std::uint32_t kIdleSeconds = (1u << 27) - 1;
 
     /// Sets whom a slot that no session holds stands for.
-    void assign(const Ip& new_vip, L4Port new_vport, const Ip& new_rip, L4Port new_rport) noexcept;
-    [[nodiscard]] bool has(std::uint16_t rule) const noexcept {
+    void assign(const Ip& vip, L4Port vport, const Ip& rip, L4Port rport) noexcept;
+    /// Control: an open session's life without packets, at most kIdleSeconds, and any of the rules above.
+    void set_rules(std::uint32_t idle_seconds, std::uint32_t any) noexcept {
+      rules.store(idle_seconds | any, std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint32_t idle_ticks() const noexcept {
+      return (rules.load(std::memory_order_relaxed) & kIdleSeconds) * Tick::kPerSecond;
+    }
+    [[nodiscard]] bool has(std::uint32_t rule) const noexcept {
       return (rules.load(std::memory_order_relaxed) & rule) != 0;
     }
+    [[nodiscard]] const Ip& vip() const noexcept { return end[Side::client].address; }
+    [[nodiscard]] const Ip& rip() const noexcept { return end[Side::real].address; }
+    [[nodiscard]] L4Port vport() const noexcept { return end[Side::client].port; }
+    [[nodiscard]] L4Port rport() const noexcept { return end[Side::real].port; }
   };
   static_assert(sizeof(Binding) == 64);
   std::span<Binding> bindings;
@@ -145,6 +160,11 @@ struct Shared {
   struct Port {
     std::atomic<std::uint64_t> mac{0};  ///< a MacWord
     std::atomic<std::uint16_t> mtu{1500};
+
+    /// Whether a frame of so many bytes may leave by it.
+    [[nodiscard]] bool fits(std::uint16_t length) const noexcept {
+      return length <= kEthernetHeader + mtu.load(std::memory_order_relaxed);
+    }
   };
   std::array<Port, kMaxPorts> ports;
 
@@ -170,7 +190,7 @@ struct Shared {
   }
   /// Whether a frame of so many bytes may leave by a port.
   [[nodiscard]] bool fits(PortIndex port, std::uint16_t length) const noexcept {
-    return length <= kEthernetHeader + ports[port].mtu.load(std::memory_order_relaxed);
+    return ports[port].fits(length);
   }
 
  private:

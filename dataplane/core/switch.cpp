@@ -37,97 +37,22 @@ void Switch::Free::operator()(void* memory) const noexcept {
 
 Switch::~Switch() = default;
 
-// ---- A burst
+// ---- A packet
 
-void Switch::process(std::span<Frame> frames, Spares& spares, const Generation& generation,
-                     Tick now) noexcept {
-  assert(frames.size() <= kBurst);
-  now_ = now;
-  settle();
-  std::array<Arrival, kBurst> arrivals;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    Arrival& arrival = arrivals[i];
-    if (!parse_usual(frames[i], arrival.parsed)) arrival.parsed = parse(frames[i]);
-    if (arrival.parsed.shape == Shape::fragment) [[unlikely]]
-      gather(frames[i], arrival.parsed, generation, now);
-    arrival.hash = table_.hash(arrival.parsed.key, arrival.parsed.protocol);
-    table_.prefetch_bucket(arrival.hash);
+void Switch::decide(Frame& frame, Burst& burst) noexcept {
+  ++burst.decided;
+  Parsed parsed = parse(frame);
+  if (parsed.shape == Shape::fragment) gather(frame, parsed, burst.generation, burst.now);
+  if (parsed.shape == Shape::waiting) {
+    ++burst.waiting;
+    return;
   }
-  for (std::size_t i = 0; i < frames.size(); ++i)
-    arrivals[i].likely = table_.prefetch_session(arrivals[i].hash);
-  Steady done;
-  std::size_t waiting = 0;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Arrival& arrival = arrivals[i];
-    Side from = Side::client;
-    Session* session = find(arrival, from);
-    if (session != nullptr &&
-        forward_steady(frames[i], arrival.parsed, *session, from, generation, now, done))
-      continue;
-    if (arrival.parsed.shape == Shape::waiting) [[unlikely]] {
-      ++waiting;
-      continue;
-    }
-    decide({frames[i], arrival.parsed, generation, spares, now}, session, from);
-  }
-  fates_[static_cast<std::size_t>(Fate::to_real)].add(done.to_real);
-  fates_[static_cast<std::size_t>(Fate::to_client)].add(done.to_client);
-  packets_in_.add(frames.size() - waiting);
-}
-
-[[gnu::always_inline]] inline Session* Switch::find(const Arrival& arrival, Side& from) noexcept {
-  const Parsed& parsed = arrival.parsed;
-  if (parsed.shape != Shape::whole) return nullptr;
-  if (arrival.likely != SessionTable::kNowhere) [[likely]] {
-    Session& likely = table_.entry(arrival.likely);
-    if (table_.matches(likely, parsed.key, parsed.protocol, from)) [[likely]]
-      return &likely;
-  }
-  return table_.find(parsed.key, parsed.protocol, arrival.hash, from);
-}
-
-// The short way of nearly all packets: a plain one of an open session, whose server may serve it and whose
-// next hop is known. It does what with_session() would; whatever is not so plain is left to that.
-[[gnu::always_inline]] inline bool Switch::forward_steady(Frame& frame, const Parsed& parsed,
-                                                          Session& session, Side from,
-                                                          const Generation& generation, Tick now,
-                                                          Steady& done) noexcept {
-  const bool client = from == Side::client;
-  const Layout& layout = *generation.layout;
-  const std::uint64_t ports = client ? layout.client_ports : layout.server_ports;
-  const bool steady =
-      all(parsed.plain, session.marks == (TcpLife::kAnswered | TcpLife::kOpen),
-          session.routes_version == generation.routes_version,
-          shared_.state(session.binding).serves(session.epoch), allowed(ports, frame.port), parsed.ttl > 1);
-  if (!steady) return false;
-  const HopIndex index = client ? session.to_real : session.to_client;
-  const Hops::Hop hop = shared_.hops.use(index, now);
-  if (!shared_.fits(hop.port, frame.length)) return false;
-  Traffic& traffic = traffic_[session.binding];
-  traffic.packets.add(1);
-  traffic.octets.add(frame.length);
-  add_packet(session, from, frame.length);
-  if (parsed.is_tcp()) {
-    const std::uint8_t* tcp = frame.data + parsed.l4;
-    const std::uint32_t end = load32(tcp + offset::tcp_sequence) + payload_of(frame, parsed);
-    const std::uint32_t acknowledgement = load32(tcp + offset::tcp_acknowledgement);
-    TcpLife::pass_steady(client ? session.next_client : session.next_real,
-                         client ? session.acked_real : session.acked_client,
-                         client ? session.next_real : session.next_client, end, acknowledgement);
-  }
-  session.seen = now;
-  rewrite(frame.data, parsed, shared_.bindings[session.binding], from);
-  send(frame, index, hop);
-  frame.fate = client ? Fate::to_real : Fate::to_client;
-  done.to_real += client ? 1 : 0;
-  done.to_client += client ? 0 : 1;
-  return true;
-}
-
-void Switch::decide(const Event& event, Session* session, Side from) noexcept {
-  Frame& frame = event.frame;
   frame.hop = kNoHop;
   frame.action = Action::drop;
+  const Event event{frame, parsed, burst.generation, burst.spares, burst.now};
+  Side from = Side::client;
+  Session* session =
+      parsed.shape == Shape::whole ? table_.find(parsed.key, parsed.transport(), from) : nullptr;
   frame.fate = session != nullptr ? with_session(event, *session, from) : without_session(event);
   if (frame.fate == Fate::punt) frame.action = Action::punt;
   if (frame.action == Action::drop) complain(event);
@@ -139,8 +64,7 @@ void Switch::decide(const Event& event, Session* session, Side from) noexcept {
 Fate Switch::with_session(const Event& event, Session& session, Side from) noexcept {
   const Parsed& parsed = event.parsed;
   const Layout& layout = *event.generation.layout;
-  if (from == Side::client && !allowed(layout.client_ports, event.frame.port)) return Fate::drop_client_port;
-  if (from == Side::real && !allowed(layout.server_ports, event.frame.port)) return Fate::drop_server_port;
+  if (!allowed(layout.ports[from], event.frame.port)) return wrong_port(from);
   const bool later = parsed.part == Part::later;
   if (parsed.is_tcp() && parsed.flags == 0 && !later) return Fate::drop_no_flags;
   if (parsed.ttl <= 1) return Fate::drop_ttl;
@@ -171,17 +95,14 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
     const Fate problem = refresh_ways(session, event.generation, event.now);
     if (problem != Fate::to_real) return problem;
   }
-  const HopIndex index = from == Side::client ? session.to_real : session.to_client;
+  const HopIndex index = session.from[from].hop();
   const Hops::Hop hop = shared_.hops.use(index, event.now);
   if (!leaves(event, index)) return Fate::drop_too_big;
   const bool reset = parsed.is_tcp() && (parsed.flags & tcp::rst) != 0;
   const bool checked = reset && shared_.check_resets.load(std::memory_order_relaxed);
   if (checked && !session.life().may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
   note(event, session, from);
-  if (parsed.part == Part::later)
-    rewrite_ip(frame.data, parsed, binding, from);
-  else
-    rewrite(frame.data, parsed, binding, from);
+  rewrite(frame.data, parsed, binding, from);
   send(frame, index, hop);
   if (!shared_.fits(hop.port, frame.length)) cut(event, shared_.mtu(hop.port));
   return from == Side::client ? Fate::to_real : Fate::to_client;
@@ -189,10 +110,7 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
 
 // Keeps the session's state and counts.
 void Switch::note(const Event& event, Session& session, Side from) noexcept {
-  Traffic& traffic = traffic_[session.binding];
-  traffic.packets.add(1);
-  traffic.octets.add(event.frame.length);
-  add_packet(session, from, event.frame.length);
+  add_packet(session, session.from[from], session.binding, from, event.frame.length);
   const Life before = session.life().life();
   if (event.parsed.is_tcp() && event.parsed.part != Part::later) {
     TcpLife life = session.life();
@@ -217,24 +135,17 @@ void Switch::note_ends(const Event& event, Session& session, Life before, Side f
   if (after == Life::closed) uncount(session);
 }
 
-[[gnu::always_inline]] inline void Switch::add_packet(Session& session, Side from,
-                                                      std::uint16_t octets) noexcept {
-  const bool client = from == Side::client;
-  std::uint32_t& sum = client ? session.octets_client : session.octets_real;
-  std::uint16_t& packets = client ? session.packets_client : session.packets_real;
-  sum += octets;
-  ++packets;
-  const bool octets_wrapped = sum < octets;
-  const bool packets_wrapped = packets == 0;
-  if (!all(!octets_wrapped, !packets_wrapped)) [[unlikely]]
-    carry(session, from, octets_wrapped, packets_wrapped);
-}
-
-void Switch::carry(const Session& session, Side from, bool octets, bool packets) noexcept {
+// A wrapped count has added one to its neighbour in the word.
+void Switch::carry(Session& session, Side from, std::uint64_t before) noexcept {
   SessionRest& rest = table_.rest(session);
-  const bool client = from == Side::client;
-  (client ? rest.octets_client : rest.octets_real) += octets ? 1 : 0;
-  (client ? rest.packets_client : rest.packets_real) += packets ? 1 : 0;
+  Session::Flow& flow = session.from[from];
+  const auto was = [&](unsigned bit) { return (before >> bit & 1) != 0 && (flow.passed >> bit & 1) == 0; };
+  const bool octets = was(31);
+  if (octets) flow.passed -= std::uint64_t{1} << 32;
+  const bool packets = was(47);
+  if (packets) flow.passed -= std::uint64_t{1} << 48;
+  rest.octets[from] += octets ? 1 : 0;
+  rest.packets[from] += packets ? 1 : 0;
 }
 
 // ---- Ways out
@@ -268,17 +179,16 @@ Switch::Ways Switch::find_ways(const Ip& real, const Ip& client, const Generatio
   const auto to_real = generation.routes->lookup(real);
   const auto to_client = generation.routes->lookup(client);
   if (!to_real || !to_client) return {.problem = Fate::drop_no_route};
-  const Ways ways{.to_real = shared_.hops.find_or_claim(to_real->port, to_real->address, now),
-                  .to_client = shared_.hops.find_or_claim(to_client->port, to_client->address, now)};
-  if (ways.to_real != kNoHop && ways.to_client != kNoHop) return ways;
+  const Ways ways{.hop = {{shared_.hops.find_or_claim(to_real->port, to_real->address, now),
+                           shared_.hops.find_or_claim(to_client->port, to_client->address, now)}}};
+  if (ways.hop[Side::client] != kNoHop && ways.hop[Side::real] != kNoHop) return ways;
   return {.problem = Fate::drop_no_neighbour};
 }
 
 Fate Switch::refresh_ways(Session& session, const Generation& generation, Tick now) noexcept {
-  const Ways ways = find_ways(shared_.bindings[session.binding].rip, session.client, generation, now);
+  const Ways ways = find_ways(shared_.bindings[session.binding].rip(), session.client, generation, now);
   if (ways.problem != Fate::to_real) return ways.problem;
-  session.to_real = ways.to_real;
-  session.to_client = ways.to_client;
+  session.set_ways(ways.hop);
   session.routes_version = generation.routes_version;
   return Fate::to_real;
 }

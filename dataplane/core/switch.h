@@ -13,6 +13,7 @@
 #include "dataplane/core/choice.h"
 #include "dataplane/core/fragments.h"
 #include "dataplane/core/generation.h"
+#include "dataplane/core/glance.h"
 #include "dataplane/core/icmp_answer.h"
 #include "dataplane/core/icmp_error.h"
 #include "dataplane/core/packet.h"
@@ -126,11 +127,6 @@ class Switch {
   static constexpr std::uint32_t kToldSeconds = 8;
 
  private:
-  struct Arrival {
-    Parsed parsed;
-    std::uint64_t hash = 0;
-    SessionTable::Position likely = SessionTable::kNowhere;
-  };
   /// A packet, and what the call that it came with gave.
   struct Event {
     Frame& frame;
@@ -141,9 +137,8 @@ class Switch {
   };
   /// Both ways a session's packets take.
   struct Ways {
-    HopIndex to_real = kNoHop;
-    HopIndex to_client = kNoHop;
-    Fate problem = Fate::to_real;  ///< a drop_ when there is no way
+    BySide<HopIndex> hop{{kNoHop, kNoHop}};  ///< of Session
+    Fate problem = Fate::to_real;            ///< a drop_ when there is no way
   };
 
   /// Sessions of this worker that the tallies include; all are of the one epoch that it has settled last.
@@ -152,10 +147,23 @@ class Switch {
     std::uint16_t epoch = 0;
   };
 
-  /// Packets of one burst that took the short way, for one addition at its end.
-  struct Steady {
-    std::uint32_t to_real = 0;
-    std::uint32_t to_client = 0;
+  /// A frame on its way through the pipeline.
+  struct Arrival {
+    Glance glance;
+    const SessionTable::Bucket* bucket;
+    SessionTable::Place likely;
+  };
+  /// What the packets of one burst have in common.
+  struct Burst {
+    Spares& spares;
+    const Generation& generation;
+    Tick now;
+    BySide<std::uint64_t> ports;  ///< of its layout
+    /// Session::steady_standing, by the place of a transport among kUsual.
+    std::array<std::uint64_t, kUsual.size()> standing;
+    std::uint32_t to_client = 0;  ///< took the short way to their client
+    std::uint32_t decided = 0;    ///< took the long way
+    std::uint32_t waiting = 0;    ///< come again, among them
   };
 
   // recovery.cpp: sessions of a process before
@@ -163,17 +171,39 @@ class Switch {
   void recover(Tick now) noexcept;
   void take_back(Session& session) noexcept;
 
-  // switch.cpp: the pipeline
-  [[nodiscard]] Session* find(const Arrival& arrival, Side& from) noexcept;
-  [[nodiscard]] bool forward_steady(Frame& frame, const Parsed& parsed, Session& session, Side from,
-                                    const Generation& generation, Tick now, Steady& done) noexcept;
-  void decide(const Event& event, Session* session, Side from) noexcept;
+  // pipeline.cpp: bursts, and the short way
+  void look(std::span<const Frame> frames, Arrival* arrival) const noexcept;
+  void locate(std::span<Arrival> arrivals) const noexcept;
+  void pass(std::span<Frame> frames, Arrival* arrival, Burst& burst) noexcept;
+  [[nodiscard]] bool pass_elsewhere(Frame& frame, Arrival& arrival, const Burst& burst) noexcept;
+  [[nodiscard]] bool pass_steady(Frame& frame, const Arrival& arrival, const Burst& burst) noexcept;
+  template <Transport transport>
+  [[nodiscard]] bool pass_steady(Frame& frame, const Arrival& arrival, const Burst& burst) noexcept;
+
+  // switch.cpp: the long way
+  void decide(Frame& frame, Burst& burst) noexcept;
   Fate with_session(const Event& event, Session& session, Side from) noexcept;
   Fate forward(const Event& event, Session& session, Side from) noexcept;
   void note(const Event& event, Session& session, Side from) noexcept;
   void note_ends(const Event& event, Session& session, Life before, Side from) noexcept;
-  void add_packet(Session& session, Side from, std::uint16_t octets) noexcept;
-  void carry(const Session& session, Side from, bool octets, bool packets) noexcept;
+  /// Counts a packet of a session.
+  [[gnu::always_inline]] void add_packet(Session& session, Session::Flow& flow, BindingSlot slot, Side from,
+                                         std::uint16_t octets) noexcept {
+    Traffic& traffic = traffic_[slot];
+    traffic.packets.add(1);
+    traffic.octets.add(octets);
+    constexpr std::uint64_t kPacket = std::uint64_t{1} << 32;
+    const std::uint64_t before = flow.passed;
+    flow.passed = before + (kPacket | octets);
+    // A count that wraps loses its highest bit.
+    constexpr std::uint64_t kHighest = std::uint64_t{1} << 31 | std::uint64_t{1} << 47;
+    if ((before & ~flow.passed & kHighest) != 0) [[unlikely]]
+      carry(session, from, before);
+  }
+  void carry(Session& session, Side from, std::uint64_t before) noexcept;
+  [[nodiscard]] static Fate wrong_port(Side from) noexcept {
+    return from == Side::client ? Fate::drop_client_port : Fate::drop_server_port;
+  }
   void send(Frame& frame, HopIndex index, const Hops::Hop& hop) const noexcept {
     write_ethernet(frame.data, hop.mac, shared_.mac(hop.port));
     frame.port = hop.port;
@@ -208,7 +238,7 @@ class Switch {
   Fate open_at(const Event& event, const Service& service, const Chosen& chosen) noexcept;
   Session* bind(const Event& event, const Service& service, const Chosen& chosen) noexcept;
   [[nodiscard]] Chosen choose(const Event& event, std::uint32_t service) noexcept;
-  bool key_is_free(const FlowKey& from_real, Protocol protocol) noexcept;
+  bool key_is_free(const FlowKey& from_real, Transport transport) noexcept;
 
   // ending.cpp: counts, resets and ends
   Fate end_terminated(const Event& event, Session& session, Side from) noexcept;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "dataplane/core/side.h"
+
 namespace headgate::core {
 
 /// Control bits of the TCP header (RFC 9293, 3.1).
@@ -30,8 +32,6 @@ struct Segment {
   }
 };
 
-enum class Side : std::uint8_t { client, real };
-
 enum class Life : std::uint8_t { syn, open, half_closed, closing, closed, terminated };
 
 /// How far a connection is, by what passed in both directions: of each side the sequence number after the
@@ -53,10 +53,8 @@ struct TcpLife {
   /// here.
   static constexpr std::uint32_t kUnseen = 65535;
 
-  std::uint32_t next_client = 0;
-  std::uint32_t next_real = 0;
-  std::uint32_t acked_client = 0;  ///< of the client's sequence numbers, by the server
-  std::uint32_t acked_real = 0;
+  BySide<std::uint32_t> next;
+  BySide<std::uint32_t> acked;  ///< of the side's own sequence numbers, by the other one
   std::uint8_t marks = 0;
 
   /// Takes note of a segment that was forwarded.
@@ -74,8 +72,8 @@ struct TcpLife {
     if (completes) marks |= kOpen;
     if (!client) marks |= kAnswered;
     if (ends) marks |= client ? kFinClient : kFinReal;
-    if ((marks & kFinClient) != 0 && acked_client == next_client) marks |= kAckedClient;
-    if ((marks & kFinReal) != 0 && acked_real == next_real) marks |= kAckedReal;
+    if ((marks & kFinClient) != 0 && acked[Side::client] == next[Side::client]) marks |= kAckedClient;
+    if ((marks & kFinReal) != 0 && acked[Side::real] == next[Side::real]) marks |= kAckedReal;
   }
 
   /// Whether a reset is one that its sender may have sent: from what the other side has acknowledged to
@@ -83,7 +81,8 @@ struct TcpLife {
   [[nodiscard]] constexpr bool may_reset(Side from, const Segment& segment) const noexcept {
     const bool answers_syn = from == Side::real && (marks & kAnswered) == 0;
     if (answers_syn)
-      return segment.has(tcp::ack) && segment.acknowledgement - acked_client - 1 < next_client - acked_client;
+      return segment.has(tcp::ack) &&
+             segment.acknowledgement - acked[Side::client] - 1 < next[Side::client] - acked[Side::client];
     return near(from, segment.sequence);
   }
 
@@ -97,8 +96,9 @@ struct TcpLife {
     return (marks & kOpen) != 0 ? Life::open : Life::syn;
   }
 
-  /// Neither opening nor ending: a segment with ACK and without SYN, FIN and RST changes the numbers alone.
-  [[nodiscard]] constexpr bool steady() const noexcept { return marks == (kAnswered | kOpen); }
+  /// The marks of a connection that neither opens nor ends: a segment with ACK and without SYN, FIN and RST
+  /// changes its numbers alone.
+  static constexpr std::uint8_t kSteady = kAnswered | kOpen;
 
   /// The numbers after a segment of a steady connection that ends at `end`, for the hot path.
   static constexpr void pass_steady(std::uint32_t& next, std::uint32_t& others_acked,
@@ -114,30 +114,25 @@ struct TcpLife {
   // them.
   constexpr void advance(Side from, const Segment& segment) noexcept {
     const bool client = from == Side::client;
-    std::uint32_t& next = client ? next_client : next_real;
     const bool first = !client && (marks & kAnswered) == 0;
     const bool opening = (marks & kOpen) == 0;
     if (opening && (segment.has(tcp::syn) || first)) {
-      next = segment.end();
-      (client ? acked_client : acked_real) = segment.sequence;
+      next[from] = segment.end();
+      acked[from] = segment.sequence;
       return;
     }
     const bool ended = (marks & (client ? kFinClient : kFinReal)) != 0;
-    if (!ended && segment.end() - next < kFarthest) next = segment.end();
+    if (!ended && segment.end() - next[from] < kFarthest) next[from] = segment.end();
   }
 
   // What was never seen can't be acknowledged.
   constexpr void acknowledge(Side from, std::uint32_t number) noexcept {
-    const bool client = from == Side::client;
-    const std::uint32_t next = client ? next_real : next_client;
-    std::uint32_t& acked = client ? acked_real : acked_client;
-    if (number - acked <= next - acked) acked = number;
+    std::uint32_t& others = acked[other(from)];
+    if (number - others <= next[other(from)] - others) others = number;
   }
 
   [[nodiscard]] constexpr bool near(Side from, std::uint32_t sequence) const noexcept {
-    const std::uint32_t acked = from == Side::client ? acked_client : acked_real;
-    const std::uint32_t next = from == Side::client ? next_client : next_real;
-    return sequence - acked <= next - acked + kUnseen;
+    return sequence - acked[from] <= next[from] - acked[from] + kUnseen;
   }
 };
 
