@@ -291,9 +291,10 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
   words.set_rules(member.idle_seconds(), rules);
   shared_.persist_seconds[slot].store(where.service.persist_seconds(), std::memory_order_relaxed);
   const auto keys = tallies_of(slot);
-  words.real.store(tally_for(keys[0]), std::memory_order_relaxed);
-  words.group.store(tally_for(keys[1]), std::memory_order_relaxed);
-  words.virt.store(tally_for(keys[2]), std::memory_order_relaxed);
+  const TallySlot real = tally_for(keys[0]);
+  words.end[Side::real].tally.store(real, std::memory_order_relaxed);
+  shared_.groups[slot].store(tally_for(keys[1]), std::memory_order_relaxed);
+  words.end[Side::client].tally.store(tally_for(keys[2]), std::memory_order_relaxed);
 
   Target& target = targets_[bound.target];
   target.uses.emplace_back(where.index, slot);
@@ -302,7 +303,7 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
                             .rip = ip_of(member.rip()),
                             .rport = static_cast<L4Port>(member.rport()),
                             .weight = static_cast<std::uint16_t>(member.weight()),
-                            .real = words.real.load(std::memory_order_relaxed),
+                            .real = real,
                             .number = member.real(),
                             .maxcon = member.maxcon()});
   return static_cast<std::uint16_t>(placed.members.size() - 1);

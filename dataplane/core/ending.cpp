@@ -76,21 +76,17 @@ void Switch::settle() noexcept {
     ++counted_[slot].epoch;
     const std::uint32_t sessions = std::exchange(counted_[slot].sessions, 0);
     if (sessions == 0) continue;
-    const Shared::Binding& binding = shared_.bindings[slot];
-    for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
-      shared_.tallies[tally->load(std::memory_order_relaxed)].close(sessions);
-    }
+    for (Tally* tally : shared_.tallies_of(slot)) tally->close(sessions);
     shared_.current[slot].fetch_sub(sessions, std::memory_order_relaxed);
     terminated_.add(sessions);
   }
 }
 
 void Switch::count(Session& session) noexcept {
-  const Shared::Binding& binding = shared_.bindings[session.binding];
-  shared_.tallies[binding.real.load(std::memory_order_relaxed)].note();  // reserved when it was chosen
-  for (const auto* tally : {&binding.group, &binding.virt}) {
-    shared_.tallies[tally->load(std::memory_order_relaxed)].open();
-  }
+  const auto [real, group, virt] = shared_.tallies_of(session.binding);
+  real->note();  // reserved when it was chosen
+  group->open();
+  virt->open();
   shared_.current[session.binding].fetch_add(1, std::memory_order_relaxed);
   ++counted_[session.binding].sessions;
   session.told |= Session::kCounted;
@@ -113,10 +109,7 @@ void Switch::uncount(Session& session) noexcept {
   if (counted.epoch != session.epoch) return;  // given up with its epoch
   --counted.sessions;
   if (shared_.state(session.binding).epoch != session.epoch) terminated_.add(1);  // closed just now
-  const Shared::Binding& binding = shared_.bindings[session.binding];
-  for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
-    shared_.tallies[tally->load(std::memory_order_relaxed)].close(1);
-  }
+  for (Tally* tally : shared_.tallies_of(session.binding)) tally->close(1);
   shared_.current[session.binding].fetch_sub(1, std::memory_order_relaxed);
 }
 

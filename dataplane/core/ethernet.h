@@ -24,8 +24,14 @@ struct MacWord {
 
 /// Writes both addresses of an Ethernet header.
 inline void write_ethernet(std::uint8_t* header, MacWord destination, MacWord source) noexcept {
-  std::memcpy(header, &destination.value, 6);
-  std::memcpy(header + 6, &source.value, 6);
+  const auto write = [](std::uint8_t* at, std::uint64_t mac) {
+    const auto first = static_cast<std::uint32_t>(mac);
+    const auto last = static_cast<std::uint16_t>(mac >> 32);
+    std::memcpy(at, &first, sizeof first);
+    std::memcpy(at + sizeof first, &last, sizeof last);
+  };
+  write(header, destination.value);
+  write(header + 6, source.value);
 }
 
 }  // namespace headgate::core

@@ -37,9 +37,8 @@ class Hops {
   /// reclaimed before its first packet.
   [[nodiscard]] HopIndex find_or_claim(PortIndex port, const Ip& address, Tick now) noexcept;
   /// Worker: whom to send to. `now` marks the slot as used.
-  /// An index that is none tells of some neighbour.
   [[nodiscard]] Hop use(HopIndex index, Tick now) noexcept {
-    Slot& slot = slots_[index % kSlots];
+    Slot& slot = slots_[index];
     mark_used(slot, now);
     const std::uint64_t value = slot.value.load(std::memory_order_acquire);
     return {.mac = MacWord(value),

@@ -45,10 +45,10 @@ void add_session(Hash& hash) noexcept {
 void add_shared(Hash& hash) noexcept {
   using Binding = Shared::Binding;
   for (const std::size_t offset :
-       {sizeof(Binding), offsetof(Binding, state), offsetof(Binding, rules), offsetof(Binding, end),
-        sizeof(Binding::End), offsetof(Binding::End, port), offsetof(Binding::End, ip_delta),
-        offsetof(Binding::End, l4_delta), offsetof(Binding, real), sizeof(Tally), offsetof(Tally, current),
-        offsetof(Tally, total), kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
+       {sizeof(Binding), sizeof(Binding::End), offsetof(Binding::End, address), offsetof(Binding::End, port),
+        offsetof(Binding::End, ip_delta), offsetof(Binding::End, l4_delta), offsetof(Binding::End, tally),
+        offsetof(Binding::End, word), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, total),
+        kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
     hash.add(offset);
   }
 }

@@ -110,10 +110,8 @@ void Switch::take_back(Session& session) noexcept {
   if (counted_[session.binding].epoch != session.epoch) return;  // given up with its epoch
   ++counted_[session.binding].sessions;
   shared_.current[session.binding].fetch_add(1, std::memory_order_relaxed);
-  const Shared::Binding& binding = shared_.bindings[session.binding];
-  for (const auto* tally : {&binding.real, &binding.group, &binding.virt}) {
-    shared_.tallies[tally->load(std::memory_order_relaxed)].current.fetch_add(1, std::memory_order_relaxed);
-  }
+  for (Tally* tally : shared_.tallies_of(session.binding))
+    tally->current.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace headgate::core

@@ -64,7 +64,7 @@ class SessionTable {
     const std::uint32_t mask = matches(*bucket, hash);
     if (mask == 0) [[unlikely]]
       return kNowhere;
-    const Place place = bucket->places[static_cast<unsigned>(std::countr_zero(mask))];
+    const Place place = bucket->places[static_cast<std::size_t>(std::countr_zero(std::uint64_t{mask}))];
     __builtin_prefetch(&entry(place), 1);
     return place;
   }

@@ -31,8 +31,15 @@ void Shared::Binding::assign(const Ip& vip, L4Port vport, const Ip& rip, L4Port 
   const auto port_sum = [](L4Port number) { return __builtin_bswap16(number); };
   const std::uint16_t to_real = delta(address_sum(vip), address_sum(rip));
   const std::uint16_t with_port = add(to_real, delta(port_sum(vport), port_sum(rport)));
-  end[Side::client] = {vip, vport, add(to_real, kTtlDelta), with_port};
-  end[Side::real] = {rip, rport, add(opposite(to_real), kTtlDelta), opposite(with_port)};
+  const auto set = [](End& at, const Ip& address, L4Port port, std::uint16_t ip_delta,
+                      std::uint16_t l4_delta) {
+    at.address = address;
+    at.port = port;
+    at.ip_delta = ip_delta;
+    at.l4_delta = l4_delta;
+  };
+  set(end[Side::client], vip, vport, add(to_real, kTtlDelta), with_port);
+  set(end[Side::real], rip, rport, add(opposite(to_real), kTtlDelta), opposite(with_port));
 }
 
 bool Tally::reserve(std::uint32_t limit) noexcept {
@@ -58,7 +65,8 @@ void Tally::note() noexcept {
 // ---- Memory
 
 std::size_t Shared::bytes_needed() noexcept {
-  return (kMaxBindings + 1) * sizeof(Binding) + kMaxTallies * sizeof(Tally);
+  return (kMaxBindings + 1) * sizeof(Binding) + kMaxTallies * sizeof(Tally) +
+         (kMaxBindings + 1) * sizeof(std::atomic<TallySlot>);
 }
 
 void Shared::Free::operator()(std::byte* memory) const noexcept {
@@ -74,6 +82,7 @@ Shared::Shared(std::unique_ptr<std::byte, Free> own) : Shared(std::span(own.get(
 Shared::Shared(std::span<std::byte> memory)
     : bindings(reinterpret_cast<Binding*>(memory.data()), kMaxBindings + 1),
       tallies(reinterpret_cast<Tally*>(bindings.data() + bindings.size()), kMaxTallies),
+      groups(reinterpret_cast<std::atomic<TallySlot>*>(tallies.data() + tallies.size()), kMaxBindings + 1),
       current(kMaxBindings),
       persist_seconds(kMaxBindings),
       overflows(kMaxBindings),
@@ -90,7 +99,7 @@ void Shared::admit(BindingSlot slot, forwarding::Admission admission, bool persi
   next.admission = admission;
   next.persistent = persistent && admission == forwarding::DRAINING;
   if (closes) ++next.epoch;
-  bindings[slot].state.store(word(next), std::memory_order_release);
+  bindings[slot].state().store(word(next), std::memory_order_release);
   if (!closes) return;
   const std::uint64_t head = closings_head.load(std::memory_order_relaxed);
   closings[head % kClosings].store(slot, std::memory_order_relaxed);
@@ -109,7 +118,7 @@ void Shared::note_overflow(BindingSlot slot, std::uint8_t kind, bool overflowed)
 
 void Shared::set_port(PortIndex port, const Mac& mac, std::uint16_t mtu) noexcept {
   ports[port].mac.store(MacWord(mac).value, std::memory_order_relaxed);
-  ports[port].mtu.store(mtu, std::memory_order_relaxed);
+  ports[port].longest.store(std::uint32_t{mtu} + kEthernetHeader, std::memory_order_relaxed);
 }
 
 }  // namespace headgate::core

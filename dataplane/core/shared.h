@@ -89,19 +89,20 @@ struct Shared {
   struct alignas(64) Binding {
     /// How one end of its sessions is known to the other: the client's end is the VIP, the real server's its
     /// own address. What translation changes of checksums (checksum.h) is that of packets from this end.
-    struct End {
-      Ip address;
+    struct alignas(32) End {
+      Ip address;  // the addresses are written while no session holds the slot
       L4Port port = 0;
-      std::uint16_t ip_delta = 0;  ///< of an IPv4 header: the address, and one hop
-      std::uint16_t l4_delta = 0;  ///< address and port
+      std::uint16_t ip_delta = 0;          ///< of an IPv4 header: the address, and one hop
+      std::uint16_t l4_delta = 0;          ///< address and port
+      std::atomic<TallySlot> tally{0};     ///< of the virtual server, of the real server
+      std::atomic<std::uint32_t> word{0};  ///< state() and rules(), which have no other room
     };
+    BySide<End> end;
 
-    std::atomic<std::uint32_t> state{0};  ///< persistent << 24 | admission << 16 | epoch
-    std::atomic<std::uint32_t> rules{0};  ///< of set_rules()
-    BySide<End> end;  // written while no session holds the slot, read by workers through their sessions
-    std::atomic<TallySlot> real{0};
-    std::atomic<TallySlot> group{0};
-    std::atomic<TallySlot> virt{0};
+    /// persistent << 24 | admission << 16 | epoch
+    [[nodiscard]] std::atomic<std::uint32_t>& state() noexcept { return end[Side::client].word; }
+    [[nodiscard]] const std::atomic<std::uint32_t>& state() const noexcept { return end[Side::client].word; }
+    [[nodiscard]] const std::atomic<std::uint32_t>& rules() const noexcept { return end[Side::real].word; }
 
     static constexpr std::uint32_t kResetOnExpiry = 1u << 31;  ///< clsrst
     static constexpr std::uint32_t kFastUdp = 1u << 30;        ///< udpage
@@ -112,13 +113,13 @@ struct Shared {
     void assign(const Ip& vip, L4Port vport, const Ip& rip, L4Port rport) noexcept;
     /// Control: an open session's life without packets, at most kIdleSeconds, and any of the rules above.
     void set_rules(std::uint32_t idle_seconds, std::uint32_t any) noexcept {
-      rules.store(idle_seconds | any, std::memory_order_relaxed);
+      end[Side::real].word.store(idle_seconds | any, std::memory_order_relaxed);
     }
     [[nodiscard]] std::uint32_t idle_ticks() const noexcept {
-      return (rules.load(std::memory_order_relaxed) & kIdleSeconds) * Tick::kPerSecond;
+      return (rules().load(std::memory_order_relaxed) & kIdleSeconds) * Tick::kPerSecond;
     }
     [[nodiscard]] bool has(std::uint32_t rule) const noexcept {
-      return (rules.load(std::memory_order_relaxed) & rule) != 0;
+      return (rules().load(std::memory_order_relaxed) & rule) != 0;
     }
     [[nodiscard]] const Ip& vip() const noexcept { return end[Side::client].address; }
     [[nodiscard]] const Ip& rip() const noexcept { return end[Side::real].address; }
@@ -128,6 +129,7 @@ struct Shared {
   static_assert(sizeof(Binding) == 64);
   std::span<Binding> bindings;
   std::span<Tally> tallies;
+  std::span<std::atomic<TallySlot>> groups;  ///< by binding: the tally of its group
   std::vector<std::atomic<std::uint32_t>>
       current;  ///< by binding: its sessions, for svcleast and for counts of services
   Hops hops;
@@ -159,20 +161,29 @@ struct Shared {
 
   struct Port {
     std::atomic<std::uint64_t> mac{0};  ///< a MacWord
-    std::atomic<std::uint16_t> mtu{1500};
+    std::atomic<std::uint32_t> longest{kEthernetHeader +
+                                       1500};  ///< bytes of a frame: MTU and Ethernet header
 
     /// Whether a frame of so many bytes may leave by it.
     [[nodiscard]] bool fits(std::uint16_t length) const noexcept {
-      return length <= kEthernetHeader + mtu.load(std::memory_order_relaxed);
+      return length <= longest.load(std::memory_order_relaxed);
     }
   };
   std::array<Port, kMaxPorts> ports;
 
   [[nodiscard]] BindingState state(BindingSlot slot) const noexcept {
-    const std::uint32_t value = bindings[slot].state.load(std::memory_order_acquire);
+    const std::uint32_t value = bindings[slot].state().load(std::memory_order_acquire);
     return {.admission = static_cast<forwarding::Admission>(value >> 16 & 0xff),
             .epoch = static_cast<std::uint16_t>(value),
             .persistent = value >> 24 != 0};
+  }
+  /// The three tallies that count a binding's sessions: of its real server, its group and its virtual server.
+  [[nodiscard]] std::array<Tally*, 3> tallies_of(BindingSlot slot) noexcept {
+    const auto at = [&](const std::atomic<TallySlot>& tally) {
+      return &tallies[tally.load(std::memory_order_relaxed)];
+    };
+    return {at(bindings[slot].end[Side::real].tally), at(groups[slot]),
+            at(bindings[slot].end[Side::client].tally)};
   }
   /// Control: what a binding admits from now on. Closing it ends its epoch: its sessions are terminated.
   /// `persistent` counts while it drains.
@@ -186,7 +197,7 @@ struct Shared {
     return MacWord(ports[port].mac.load(std::memory_order_relaxed));
   }
   [[nodiscard]] std::uint16_t mtu(PortIndex port) const noexcept {
-    return ports[port].mtu.load(std::memory_order_relaxed);
+    return static_cast<std::uint16_t>(ports[port].longest.load(std::memory_order_relaxed) - kEthernetHeader);
   }
   /// Whether a frame of so many bytes may leave by a port.
   [[nodiscard]] bool fits(PortIndex port, std::uint16_t length) const noexcept {

@@ -152,6 +152,7 @@ class Switch {
     Glance glance;
     const SessionTable::Bucket* bucket;
     SessionTable::Place likely;
+    Session* session;  ///< at that place
   };
   /// What the packets of one burst have in common.
   struct Burst {
