@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -34,11 +35,14 @@ struct Ip {
     for (unsigned i = 0; i < 4; ++i) octets[12 + i] = static_cast<std::uint8_t>(v4.value >> (24 - 8 * i));
   }
   auto operator<=>(const Ip&) const = default;
+  constexpr bool operator==(const Ip& other) const noexcept {
+    const Words a = words(), b = other.words();
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+  }
   [[nodiscard]] constexpr bool none() const noexcept { return *this == Ip{}; }
   [[nodiscard]] constexpr bool is_v4() const noexcept {
-    for (unsigned i = 0; i < 10; ++i)
-      if (octets[i] != 0) return false;
-    return octets[10] == 0xff && octets[11] == 0xff;
+    constexpr std::uint32_t kMapped = 0xffff0000;  // little-endian
+    return words()[0] == 0 && static_cast<std::uint32_t>(words()[1]) == kMapped;
   }
   /// How many bits an address of its family has: 32 or 128.
   [[nodiscard]] constexpr unsigned bits() const noexcept { return is_v4() ? 32 : 128; }
@@ -57,6 +61,9 @@ struct Ip {
   /// A dotted quad, or the canonical text of RFC 5952.
   [[nodiscard]] std::string text() const;
 
+  /// The octets as they lie in memory.
+  using Words = std::array<std::uint64_t, 2>;
+  [[nodiscard]] constexpr Words words() const noexcept { return std::bit_cast<Words>(octets); }
   /// As messages carry it: empty for none, 4 or 16 octets in network order.
   [[nodiscard]] std::string wire() const;
   /// Of wire(), or of bytes from elsewhere: nothing when their number is not 0, 4 or 16.

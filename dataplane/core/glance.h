@@ -104,4 +104,27 @@ template <Transport transport>
   out = {};
 }
 
+/// What parse() finds in a frame of which look() knows the hash, for less.
+[[nodiscard]] inline Parsed parsed_of(const Frame& frame) noexcept {
+  const std::uint8_t* ip = frame.data + offset::ip;
+  Parsed parsed;
+  parsed.shape = Shape::whole;
+  parsed.v6 = *ip / 16 == 6;
+  const std::size_t header = parsed.v6 ? kIp6Header : kIpHeader;
+  parsed.protocol = static_cast<Protocol>(ip[parsed.v6 ? offset::ip6_next : offset::ip_protocol]);
+  parsed.ttl = ip[parsed.v6 ? offset::ip6_hop_limit : offset::ip_ttl];
+  parsed.key.source = parsed.v6 ? ip6(ip + offset::ip6_source) : mapped(ip + offset::ip_source);
+  parsed.key.destination =
+      parsed.v6 ? ip6(ip + offset::ip6_destination) : mapped(ip + offset::ip_destination);
+  const std::uint8_t* l4 = ip + header;
+  parsed.key.source_port = load16(l4 + offset::source_port);
+  parsed.key.destination_port = load16(l4 + offset::destination_port);
+  parsed.l4 = static_cast<std::uint16_t>(kEthernetHeader + header);
+  parsed.end = static_cast<std::uint16_t>(parsed.v6 ? parsed.l4 + load16(ip + offset::ip6_length)
+                                                    : kEthernetHeader + load16(ip + offset::ip_length));
+  if (parsed.is_tcp()) parsed.flags = l4[offset::tcp_flags] & 0x3f;
+  parsed.plain = !parsed.is_tcp() || is_plain(parsed.flags);
+  return parsed;
+}
+
 }  // namespace headgate::core

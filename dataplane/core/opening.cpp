@@ -29,6 +29,11 @@ Fate stray(const Parsed& parsed) noexcept {
   return (parsed.flags & tcp::fin) != 0 ? Fate::drop_oos_fin : Fate::drop_no_session;
 }
 
+// The key of a server's packets to the client of this packet.
+FlowKey from_real(const FlowKey& from_client, const Member& member) noexcept {
+  return {member.rip, from_client.source, member.rport, from_client.source_port};
+}
+
 }  // namespace
 
 Fate Switch::without_session(const Event& event) noexcept {
@@ -91,26 +96,36 @@ Fate Switch::open_session(const Event& event, std::uint32_t service) noexcept {
   if (refusal != Fate::to_real) return refusal;
   const bool piece = event.parsed.part != Part::whole;
   if (piece && event.generation.layout->services[service].drop_fragments) return Fate::drop_fragment;
-  const Chosen chosen = choose(event, service);
-  if (chosen.member == nullptr) {
-    if (!event.parsed.is_tcp()) return Fate::drop_no_real;
-    answer_reset(event);
-    return Fate::reset_no_real;
-  }
-  return open_at(event, event.generation.layout->services[service], chosen);
+  const Layout& layout = *event.generation.layout;
+  const Choosing choosing{layout, layout.services[service], *event.generation.selections[service], shared_};
+  const FlowKey& key = event.parsed.key;
+  const Chosen chosen = core::choose(choosing, {key.source, key.source_port, worker_}, event.now);
+  return chosen.member == nullptr ? refuse(event) : open_at(event, choosing, chosen);
 }
 
-Fate Switch::open_at(const Event& event, const Service& service, const Chosen& chosen) noexcept {
-  const auto refuse = [&](Fate fate) {
+Fate Switch::refuse(const Event& event) noexcept {
+  if (!event.parsed.is_tcp()) return Fate::drop_no_real;
+  answer_reset(event);
+  return Fate::reset_no_real;
+}
+
+Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept {
+  const Ip& client = event.parsed.key.source;
+  prefetch_key(event, *chosen.member);  // while its ways are looked up
+  Ways ways = find_ways(chosen.member->binding, client, event.generation, event.now);
+  if (!key_is_free(event, *chosen.member)) {
+    chosen = choose_other(event, choosing, chosen);
+    if (chosen.member == nullptr) return refuse(event);
+    ways = find_ways(chosen.member->binding, client, event.generation, event.now);
+  }
+  Fate problem = ways.problem;
+  if (problem == Fate::to_real && !leaves(event, ways.hop[Side::client])) problem = Fate::drop_too_big;
+  Session* session = problem == Fate::to_real ? bind(event, choosing.service, chosen) : nullptr;
+  if (session == nullptr) {
     shared_.give_back(chosen.member->real);
-    core::let_go(chosen, service, shared_, event.now);
-    return fate;
-  };
-  const Ways ways = find_ways(chosen.member->rip, event.parsed.key.source, event.generation, event.now);
-  if (ways.problem != Fate::to_real) return refuse(ways.problem);
-  if (!leaves(event, ways.hop[Side::client])) return refuse(Fate::drop_too_big);
-  Session* session = bind(event, service, chosen);
-  if (session == nullptr) return refuse(Fate::drop_table_full);
+    core::let_go(chosen, choosing.service, shared_, event.now);
+    return problem == Fate::to_real ? Fate::drop_table_full : problem;
+  }
   session->set_ways(ways.hop);
   session->routes_version = event.generation.routes_version;
   return forward(event, *session, Side::client);
@@ -119,19 +134,12 @@ Fate Switch::open_at(const Event& event, const Service& service, const Chosen& c
 // A client may use one port towards two services with a common server; the replies of the two sessions could
 // not be told apart. So a server that already talks to this very client port under another session is passed
 // over.
-Chosen Switch::choose(const Event& event, std::uint32_t number) noexcept {
-  const Layout& layout = *event.generation.layout;
-  const Choosing choosing{layout, layout.services[number], *event.generation.selections[number], shared_};
-  const FlowKey& key = event.parsed.key;
-  const auto unused = [&](const Member& member) {
-    return key_is_free({member.rip, key.source, member.rport, key.source_port}, event.parsed.transport());
-  };
-  Chosen chosen = core::choose(choosing, {key.source, key.source_port, worker_}, event.now);
-  if (chosen.member == nullptr || unused(*chosen.member)) return chosen;
+Chosen Switch::choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept {
   shared_.give_back(chosen.member->real);
   chosen.member = nullptr;
   for (const Member& next : choosing.service.members) {
-    if (!takes(choosing, next) || !unused(next) || !shared_.tallies[next.real].reserve(next.maxcon)) continue;
+    if (!takes(choosing, next) || !key_is_free(event, next)) continue;
+    if (!shared_.tallies[next.real].reserve(next.maxcon)) continue;
     chosen.member = &next;
     return chosen;
   }
@@ -139,8 +147,12 @@ Chosen Switch::choose(const Event& event, std::uint32_t number) noexcept {
   return {};
 }
 
-bool Switch::key_is_free(const FlowKey& from_real, Transport transport) noexcept {
-  Session* holder = table_.find(from_real, transport);
+void Switch::prefetch_key(const Event& event, const Member& member) const noexcept {
+  table_.prefetch_bucket(table_.hash(from_real(event.parsed.key, member), event.parsed.transport()));
+}
+
+bool Switch::key_is_free(const Event& event, const Member& member) noexcept {
+  Session* holder = table_.find(from_real(event.parsed.key, member), event.parsed.transport());
   if (holder == nullptr) return true;
   const Life life = holder->life().life();
   const bool over = life == Life::closed || life == Life::closing || terminated(*holder);

@@ -39,8 +39,8 @@ void expect_agreement(const Frame& frame, const Parsed& parsed) {
     EXPECT_TRUE(glance.plain.none());
     return;
   }
+  EXPECT_EQ(parsed_of(frame), parsed);
   EXPECT_EQ(parsed.shape, Shape::whole);
-  EXPECT_EQ(parsed.part, Part::whole);
   EXPECT_EQ(glance.hash, hash(parsed.key, parsed.transport(), kSeed));
   EXPECT_EQ(glance.plain, parsed.plain && parsed.ttl > 1 ? parsed.transport() : Transport{});
   if (parsed.is_tcp()) {

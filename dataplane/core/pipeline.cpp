@@ -184,7 +184,7 @@ void Switch::pass(std::span<Frame> frames, Arrival* arrival, Burst& burst) noexc
     if (pass_steady(frame, *arrival, burst) || pass_elsewhere(frame, *arrival, burst)) [[likely]]
       to_client += static_cast<std::uint32_t>(SessionTable::side(arrival->likely));
     else
-      decide(frame, burst);
+      decide(frame, arrival->glance, burst);
     ++arrival;
   }
   burst.to_client += to_client;

@@ -245,15 +245,16 @@ Offer ByTurns::look(std::size_t seat) noexcept {
 
 // Looks at the next few again, so that what other workers opened and what ended is known before long.
 void ByTurns::look_again(std::size_t count) noexcept {
-  if (!picking.counts() && view.others == 0) return;
-  for (count = std::min(count, view.seen.size()); count > 0; --count) {
-    const std::size_t seat = view.look_at;
-    view.look_at = seat + 1 == view.seen.size() ? 0 : seat + 1;
-    const Selection::View::Seen& seen = view.seen[seat];
-    const bool same = seen.sessions != nullptr &&
-                      (!picking.counts() || seen.sessions->load(std::memory_order_relaxed) == seen.count);
-    if (!same) look(seat);
+  const bool counts = picking.counts();
+  if (!counts && view.others == 0) return;
+  const std::span seen(view.seen);
+  std::size_t seat = view.look_at;
+  for (count = std::min(count, seen.size()); count > 0; --count) {
+    const auto [sessions, known] = seen[seat];
+    if (sessions == nullptr || (counts && sessions->load(std::memory_order_relaxed) != known)) look(seat);
+    seat = seat + 1 == seen.size() ? 0 : seat + 1;
   }
+  view.look_at = seat;
 }
 
 const Member* ByTurns::take(std::size_t seat, const Offer& offer) noexcept {

@@ -134,6 +134,11 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
   session.transport = transport;
   rests_[position] = SessionRest{};
   size_.add(1);
+  const Position next = free_ != kNowhere ? free_ : static_cast<Position>(high_water_ + 1);
+  if (next <= capacity_) {  // the next one to be opened
+    __builtin_prefetch(&sessions_[next], 1);
+    __builtin_prefetch(&rests_[next], 1);
+  }
   return &session;
 }
 

@@ -20,6 +20,7 @@ Switch::Switch(const Config& config, Shared& shared)
       counters_(own_ ? *own_ : *reinterpret_cast<Counters*>(config.counters.data())),
       counted_(kMaxBindings),
       held_(kMaxBindings),
+      to_reals_(kMaxBindings),
       uses_(static_cast<Persistence::Use*>(std::calloc(table_.capacity(), sizeof(Persistence::Use)))),
       fragments_(config.seed),
       worker_(config.worker),
@@ -39,9 +40,9 @@ Switch::~Switch() = default;
 
 // ---- A packet
 
-void Switch::decide(Frame& frame, Burst& burst) noexcept {
+void Switch::decide(Frame& frame, const Glance& glance, Burst& burst) noexcept {
   ++burst.decided;
-  Parsed parsed = parse(frame);
+  Parsed parsed = glance.hash != 0 ? parsed_of(frame) : parse(frame);
   if (parsed.shape == Shape::fragment) gather(frame, parsed, burst.generation, burst.now);
   if (parsed.shape == Shape::waiting) {
     ++burst.waiting;
@@ -51,8 +52,8 @@ void Switch::decide(Frame& frame, Burst& burst) noexcept {
   frame.action = Action::drop;
   const Event event{frame, parsed, burst.generation, burst.spares, burst.now};
   Side from = Side::client;
-  Session* session =
-      parsed.shape == Shape::whole ? table_.find(parsed.key, parsed.transport(), from) : nullptr;
+  Session* session = nullptr;
+  if (parsed.shape == Shape::whole) session = table_.find(parsed.key, parsed.transport(), from);
   frame.fate = session != nullptr ? with_session(event, *session, from) : without_session(event);
   if (frame.fate == Fate::punt) frame.action = Action::punt;
   if (frame.action == Action::drop) complain(event);
@@ -174,19 +175,30 @@ void Switch::cut(const Event& event, std::uint16_t mtu) noexcept {
   }
 }
 
-Switch::Ways Switch::find_ways(const Ip& real, const Ip& client, const Generation& generation,
+// A hop that was claimed under these routes is not reclaimed before all workers have seen the next ones.
+Switch::Ways Switch::find_ways(BindingSlot slot, const Ip& client, const Generation& generation,
                                Tick now) noexcept {
-  const auto to_real = generation.routes->lookup(real);
   const auto to_client = generation.routes->lookup(client);
-  if (!to_real || !to_client) return {.problem = Fate::drop_no_route};
-  const Ways ways{.hop = {{shared_.hops.find_or_claim(to_real->port, to_real->address, now),
-                           shared_.hops.find_or_claim(to_client->port, to_client->address, now)}}};
-  if (ways.hop[Side::client] != kNoHop && ways.hop[Side::real] != kNoHop) return ways;
-  return {.problem = Fate::drop_no_neighbour};
+  KnownWay& real = to_reals_[slot];
+  const bool real_known = real.version == generation.routes_version;
+  const auto to_real = real_known ? std::nullopt : generation.routes->lookup(shared_.bindings[slot].rip());
+  if (!to_client || !(real_known || to_real)) return {.problem = Fate::drop_no_route};
+  if (!real_known) real = claim(*to_real, generation, now);
+  if (to_last_client_.version != generation.routes_version || last_client_ != *to_client) {
+    to_last_client_ = claim(*to_client, generation, now);
+    last_client_ = *to_client;
+  }
+  if (real.hop == kNoHop || to_last_client_.hop == kNoHop) return {.problem = Fate::drop_no_neighbour};
+  return {.hop = {{real.hop, to_last_client_.hop}}};
+}
+
+Switch::KnownWay Switch::claim(const NextHop& next, const Generation& generation, Tick now) noexcept {
+  const HopIndex hop = shared_.hops.find_or_claim(next.port, next.address, now);
+  return {hop, hop == kNoHop ? kNoVersion : generation.routes_version};
 }
 
 Fate Switch::refresh_ways(Session& session, const Generation& generation, Tick now) noexcept {
-  const Ways ways = find_ways(shared_.bindings[session.binding].rip(), session.client, generation, now);
+  const Ways ways = find_ways(session.binding, session.client, generation, now);
   if (ways.problem != Fate::to_real) return ways.problem;
   session.set_ways(ways.hop);
   session.routes_version = generation.routes_version;

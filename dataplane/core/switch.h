@@ -141,6 +141,12 @@ class Switch {
     Fate problem = Fate::to_real;            ///< a drop_ when there is no way
   };
 
+  /// A hop, and the routes that led to it.
+  struct KnownWay {
+    HopIndex hop = kNoHop;
+    std::uint16_t version = kNoVersion;
+  };
+
   /// Sessions of this worker that the tallies include; all are of the one epoch that it has settled last.
   struct Counted {
     std::uint32_t sessions = 0;
@@ -182,7 +188,7 @@ class Switch {
   [[nodiscard]] bool pass_steady(Frame& frame, const Arrival& arrival, const Burst& burst) noexcept;
 
   // switch.cpp: the long way
-  void decide(Frame& frame, Burst& burst) noexcept;
+  void decide(Frame& frame, const Glance& glance, Burst& burst) noexcept;
   Fate with_session(const Event& event, Session& session, Side from) noexcept;
   Fate forward(const Event& event, Session& session, Side from) noexcept;
   void note(const Event& event, Session& session, Side from) noexcept;
@@ -211,8 +217,9 @@ class Switch {
     frame.hop = index;
     frame.action = hop.resolved ? Action::transmit : Action::hold;
   }
-  [[nodiscard]] Ways find_ways(const Ip& real, const Ip& client, const Generation& generation,
+  [[nodiscard]] Ways find_ways(BindingSlot slot, const Ip& client, const Generation& generation,
                                Tick now) noexcept;
+  [[nodiscard]] KnownWay claim(const NextHop& next, const Generation& generation, Tick now) noexcept;
   /// to_real, or why there is no way.
   Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
 
@@ -236,10 +243,12 @@ class Switch {
   Fate without_service(const Event& event) noexcept;
   [[nodiscard]] Fate may_open(const Event& event) const noexcept;
   Fate open_session(const Event& event, std::uint32_t service) noexcept;
-  Fate open_at(const Event& event, const Service& service, const Chosen& chosen) noexcept;
+  Fate refuse(const Event& event) noexcept;
+  Fate open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
+  [[nodiscard]] Chosen choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
   Session* bind(const Event& event, const Service& service, const Chosen& chosen) noexcept;
-  [[nodiscard]] Chosen choose(const Event& event, std::uint32_t service) noexcept;
-  bool key_is_free(const FlowKey& from_real, Transport transport) noexcept;
+  void prefetch_key(const Event& event, const Member& member) const noexcept;
+  bool key_is_free(const Event& event, const Member& member) noexcept;
 
   // ending.cpp: counts, resets and ends
   Fate end_terminated(const Event& event, Session& session, Side from) noexcept;
@@ -280,8 +289,11 @@ class Switch {
   Counter& errors_withheld_ = counters_.errors_withheld;
   Counter half_open_;
   Counter& answered_tcp_ = counters_.answered_tcp;
-  std::vector<Counted> counted_;  ///< by binding
-  std::vector<Counter> held_;     ///< by binding
+  std::vector<Counted> counted_;    ///< by binding
+  std::vector<Counter> held_;       ///< by binding
+  std::vector<KnownWay> to_reals_;  ///< by binding
+  NextHop last_client_;             ///< of the session opened last: as a rule all are behind few gateways
+  KnownWay to_last_client_;
   /// Entries of client persistence that sessions hold, by position in the table. A session's own line has no
   /// room; pages of a table without persistence are never touched.
   std::unique_ptr<Persistence::Use[], Free> uses_;
