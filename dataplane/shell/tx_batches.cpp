@@ -4,17 +4,14 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include <algorithm>
+
 namespace headgate::shell {
 
-void TxBatches::add(std::uint16_t device, rte_mbuf* packet) noexcept {
-  Batch& batch = batches_[device];
-  if (batch.count == kBatch) send(device);
-  if (batch.count == 0) {
-    bool listed = false;
-    for (std::size_t i = 0; i < used_count_; ++i) listed |= used_[i] == device;
-    if (!listed) used_[used_count_++] = device;
-  }
-  batch.packets[batch.count++] = packet;
+void TxBatches::begin(std::uint16_t device) noexcept {
+  if (batches_[device].count == kBatch) send(device);
+  const auto end = used_.begin() + static_cast<std::ptrdiff_t>(used_count_);
+  if (std::find(used_.begin(), end, device) == end) used_[used_count_++] = device;
 }
 
 void TxBatches::flush() noexcept {

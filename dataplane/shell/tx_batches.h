@@ -17,7 +17,12 @@ namespace headgate::shell {
 class TxBatches {
  public:
   /// Takes the packet over; sends the batch when it is full.
-  void add(std::uint16_t device, rte_mbuf* packet) noexcept;
+  void add(std::uint16_t device, rte_mbuf* packet) noexcept {
+    Batch& batch = batches_[device];
+    if (batch.count % kBatch == 0) [[unlikely]]
+      begin(device);
+    batch.packets[batch.count++] = packet;
+  }
   /// Sends all that was collected.
   void flush() noexcept;
   /// Any thread: packets that the driver did not take; they are freed.
@@ -32,6 +37,8 @@ class TxBatches {
     std::uint16_t count = 0;
     core::Counter refused;
   };
+  /// Makes room for the first packet of a batch.
+  void begin(std::uint16_t device) noexcept;
   void send(std::uint16_t device) noexcept;
 
   std::array<Batch, RTE_MAX_ETHPORTS> batches_{};

@@ -94,7 +94,11 @@ unsigned Worker::receive(const Plan& plan, const PlannedPort& port) noexcept {
   std::array<rte_mbuf*, core::kBurst> packets;
   const unsigned count = rte_eth_rx_burst(port.device, 0, packets.data(), core::kBurst);
   if (count == 0) return 0;
-  for (unsigned i = 0; i < count; ++i) packets[i]->port = port.index;
+  for (unsigned i = 0; i < count; ++i) __builtin_prefetch(packets[i]);
+  for (unsigned i = 0; i < count; ++i) {
+    packets[i]->port = port.index;
+    __builtin_prefetch(rte_pktmbuf_mtod(packets[i], const void*));
+  }
   std::size_t left = keep_switched(plan, port, {packets.data(), count});
   left = keep_own(plan, {packets.data(), left});
   process(plan, {packets.data(), left});
@@ -171,12 +175,10 @@ void Worker::process(const Plan& plan, Packets packets, Came came) noexcept {
     return;
   }
   std::array<core::Frame, core::kBurst> frames;
-  std::array<core::Frame, core::kBurst> spare_frames;
   std::transform(packets.begin(), packets.end(), frames.begin(), frame_of);
   for (std::size_t i = 0; i < packets.size() && came != Came::fresh; ++i)
     (came == Came::again ? frames[i].datagram : frames[i].ports) = packets[i]->hash.usr;
-  if (spare) std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
-  core::Spares spares{.frames = {spare_frames.data(), spare ? packets.size() : 0}};
+  core::Spares spares{.frames = {spare_frames_.data(), spare ? packets.size() : 0}};
   switch_.process({frames.data(), packets.size()}, spares, *plan.generation, now_);
 
   for (std::size_t i = 0; i < packets.size(); ++i) settle(plan, packets[i], frames[i]);
@@ -188,6 +190,7 @@ void Worker::settle_spares(const Plan& plan, const core::Spares& spares) noexcep
   for (std::size_t i = 0; i < spares.used; ++i) {
     settle(plan, std::exchange(spares_[i], nullptr), spares.frames[i]);
   }
+  if (spares.used > 0) spares_full_ = false;
 }
 
 /// Processes the parked fragments of the datagrams that a burst has released. They release none themselves.
@@ -207,11 +210,14 @@ void Worker::release_impatient(const Plan& plan) noexcept {
 }
 
 bool Worker::fill_spares() noexcept {
-  for (rte_mbuf*& spare : spares_) {
-    if (spare != nullptr) continue;
-    spare = rte_pktmbuf_alloc(workplace_.buffers);
-    if (spare == nullptr) return false;
+  if (spares_full_) return true;
+  for (std::size_t i = 0; i < spares_.size(); ++i) {
+    if (spares_[i] != nullptr) continue;
+    spares_[i] = rte_pktmbuf_alloc(workplace_.buffers);
+    if (spares_[i] == nullptr) return false;
+    spare_frames_[i] = frame_of(spares_[i]);
   }
+  spares_full_ = true;
   return true;
 }
 
@@ -313,9 +319,7 @@ void Worker::release_held(const Plan& plan) noexcept {
 void Worker::sweep(const Plan& plan) noexcept {
   const std::size_t due = sweep_pace_.due(switch_.capacity(), now_ns_);
   if (due == 0 || !plan.generation || !fill_spares()) return;
-  std::array<core::Frame, core::kBurst> spare_frames;
-  std::transform(spares_.begin(), spares_.end(), spare_frames.begin(), frame_of);
-  core::Spares spares{.frames = spare_frames};
+  core::Spares spares{.frames = spare_frames_};
   switch_.sweep(now_, due, spares, *plan.generation);
   settle_spares(plan, spares);
 }

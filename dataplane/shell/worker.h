@@ -130,6 +130,8 @@ class Worker {
   HoldQueue<rte_mbuf> held_;
   ParkQueue<rte_mbuf> parked_;
   std::array<rte_mbuf*, core::kBurst> spares_{};
+  std::array<core::Frame, core::kBurst> spare_frames_;
+  bool spares_full_ = false;
   rte_ring* wanted_;
   std::array<core::Counter, core::kMaxPorts> lost_{};
   std::uint64_t now_ns_ = 0;
