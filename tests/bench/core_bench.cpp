@@ -29,9 +29,11 @@ using testing::kAck;
 using testing::kSyn;
 
 using bench::client_frame;
+using bench::client_frame6;
 using bench::HugeMemory;
 using bench::kClients;
 using bench::kFrame;
+using bench::kFrame6;
 using bench::kHeaders;
 using bench::kPortsEach;
 using bench::kServers;
@@ -55,20 +57,25 @@ struct Bed {
   std::array<Frame, kBurst> spare_frames;
   Tick now{1};
 
-  Bed(forwarding::Metric metric, unsigned servers, std::size_t sessions)
+  bool v6;
+  std::size_t frame_bytes = v6 ? kFrame6 : kFrame;
+  std::size_t headers = v6 ? kFrame6 : kHeaders;
+
+  Bed(forwarding::Metric metric, unsigned servers, std::size_t sessions, bool of_v6 = false)
       : memory(SessionTable::bytes_needed(sessions)),
-        worker({.memory = memory.bytes(), .sessions = sessions, .seed = 0x5eed}, shared) {
+        worker({.memory = memory.bytes(), .sessions = sessions, .seed = 0x5eed}, shared),
+        v6(of_v6) {
     director.set_workers({&worker});
-    bench::bring_up(director, shared, bench::site(metric, servers));
+    bench::bring_up(director, shared, bench::site(metric, servers, 1, v6));
     generation = director.build();
     for (std::size_t i = 0; i < kFrames; ++i) frames[i].data = &buffers[i * 128], frames[i].capacity = 128;
     for (std::size_t i = 0; i < kBurst; ++i)
       spare_frames[i].data = &spare_buffers[i * 128], spare_frames[i].capacity = 128;
   }
 
-  void load(std::size_t i, const std::uint8_t* headers, PortIndex port) {
-    std::memcpy(frames[i].data, headers, kHeaders);
-    frames[i].length = kFrame;
+  void load(std::size_t i, const std::uint8_t* bytes, PortIndex port) {
+    std::memcpy(frames[i].data, bytes, headers);
+    frames[i].length = static_cast<std::uint16_t>(frame_bytes);
     frames[i].port = port;
   }
   /// Seconds that the bursts took.
@@ -86,20 +93,23 @@ struct Bed {
 Pool establish(Bed& bed, std::uint32_t sessions) {
   constexpr std::uint32_t kPool = 1u << 18;
   const std::uint32_t every = std::max(sessions / (kPool / 2), 1u);
-  Pool pool;
+  Pool pool{.headers = bed.headers};
+  const auto client = [&](std::uint32_t session, std::uint8_t flags) {
+    return bed.v6 ? client_frame6(session, flags) : client_frame(session, flags);
+  };
   for (std::uint32_t base = 0; base < sessions; base += kFrames) {
     const auto pass = [&](std::uint8_t flags) {
-      for (std::uint32_t i = 0; i < kFrames; ++i) bed.load(i, client_frame(base + i, flags).data(), 0);
+      for (std::uint32_t i = 0; i < kFrames; ++i) bed.load(i, client(base + i, flags).data(), 0);
       bed.process();
     };
     pass(kSyn);
     for (std::uint32_t i = 0; i < kFrames; ++i) {
-      const auto at_server = testing::decode({bed.frames[i].data, bed.frames[i].data + kFrame});
+      const auto at_server = testing::decode({bed.frames[i].data, bed.frames[i].data + bed.frame_bytes});
       if (!at_server || bed.frames[i].fate != Fate::to_real) std::abort();
-      bed.load(i, at_server->reply(kSyn | kAck).padded(kFrame).in(2).bytes.data(), 1);
+      bed.load(i, at_server->reply(kSyn | kAck).padded(bed.frame_bytes).in(2).bytes.data(), 1);
       if ((base + i) % every != 0) continue;
-      pool.add(client_frame(base + i, kAck).data(), 0);
-      pool.add(at_server->reply(kAck).padded(kFrame).in(2).bytes.data(), 1);
+      pool.add(client(base + i, kAck).data(), 0);
+      pool.add(at_server->reply(kAck).padded(bed.frame_bytes).in(2).bytes.data(), 1);
     }
     bed.process();
     pass(kAck);
@@ -110,20 +120,21 @@ Pool establish(Bed& bed, std::uint32_t sessions) {
 /// A table full of open sessions.
 struct Full {
   std::uint32_t sessions;
-  Bed bed{forwarding::ROUNDROBIN, 16, sessions};
+  bool v6;
+  Bed bed{forwarding::ROUNDROBIN, 16, sessions, v6};
   Pool pool = establish(bed, sessions);
 };
 std::unique_ptr<Full> kept;  ///< the latest: filling takes long, so that repetitions share it
 
-Full& full_table(std::uint32_t sessions) {
-  if (kept && kept->sessions == sessions) return *kept;
+Full& full_table(std::uint32_t sessions, bool v6) {
+  if (kept && kept->sessions == sessions && kept->v6 == v6) return *kept;
   kept.reset();  // two large ones at a time would take the huge pages from each other
-  kept = std::unique_ptr<Full>(new Full{.sessions = sessions});
+  kept = std::unique_ptr<Full>(new Full{.sessions = sessions, .v6 = v6});
   return *kept;
 }
 
-void established(benchmark::State& state, std::uint32_t sessions) {
-  auto& [count, bed, pool] = full_table(sessions);
+void established(benchmark::State& state, std::uint32_t sessions, bool v6) {
+  auto& [count, family, bed, pool] = full_table(sessions, v6);
   const std::vector<std::uint32_t> order = bench::shuffled(pool.size());
   std::size_t next = 0;
   double seconds = 0;
@@ -232,7 +243,7 @@ void bare_probe(benchmark::State& state, std::uint32_t sessions) {
 /// What it costs a worker to look at all of a full table once in each round of the sweep, a piece between two
 /// bursts.
 void ageing(benchmark::State& state, std::uint32_t sessions) {
-  Bed& bed = full_table(sessions).bed;
+  Bed& bed = full_table(sessions, false).bed;
   constexpr std::size_t kBudget = shell::SweepPace::kLeast;
   std::size_t forgotten = 0;
   const auto begin = std::chrono::steady_clock::now();
@@ -250,7 +261,8 @@ void register_all() {
     const auto run = [&](const std::string& name, auto body) {
       benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { body(state, sessions); });
     };
-    run("Established/nat4/" + size, established);
+    run("Established/nat4/" + size, [](auto& state, auto count) { established(state, count, false); });
+    run("Established/nat6/" + size, [](auto& state, auto count) { established(state, count, true); });
     run("BareProbe/" + size, bare_probe);
   }
   benchmark::RegisterBenchmark("Ageing/10485760", [](benchmark::State& state) {
