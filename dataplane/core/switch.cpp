@@ -178,23 +178,25 @@ void Switch::cut(const Event& event, std::uint16_t mtu) noexcept {
 // A hop that was claimed under these routes is not reclaimed before all workers have seen the next ones.
 Switch::Ways Switch::find_ways(BindingSlot slot, const Ip& client, const Generation& generation,
                                Tick now) noexcept {
-  const auto to_client = generation.routes->lookup(client);
-  KnownWay& real = to_reals_[slot];
-  const bool real_known = real.version == generation.routes_version;
-  const auto to_real = real_known ? std::nullopt : generation.routes->lookup(shared_.bindings[slot].rip());
-  if (!to_client || !(real_known || to_real)) return {.problem = Fate::drop_no_route};
-  if (!real_known) real = claim(*to_real, generation, now);
-  if (to_last_client_.version != generation.routes_version || last_client_ != *to_client) {
-    to_last_client_ = claim(*to_client, generation, now);
-    last_client_ = *to_client;
+  const Ip& rip = shared_.bindings[slot].rip();
+  KnownWay& to_real = to_reals_[slot];
+  const bool known = to_real.version == generation.routes_version && to_real.address == rip;
+  const auto next_to_real = known ? std::nullopt : generation.routes->lookup(rip);
+  const auto next_to_client = generation.routes->lookup(client);
+  if (!next_to_client || !(known || next_to_real)) return {.problem = Fate::drop_no_route};
+  if (!known) to_real = claim(rip, *next_to_real, generation, now);
+  if (to_last_client_.version != generation.routes_version || last_client_ != *next_to_client) {
+    to_last_client_ = claim(client, *next_to_client, generation, now);
+    last_client_ = *next_to_client;
   }
-  if (real.hop == kNoHop || to_last_client_.hop == kNoHop) return {.problem = Fate::drop_no_neighbour};
-  return {.hop = {{real.hop, to_last_client_.hop}}};
+  if (to_real.hop == kNoHop || to_last_client_.hop == kNoHop) return {.problem = Fate::drop_no_neighbour};
+  return {.hop = {{to_real.hop, to_last_client_.hop}}};
 }
 
-Switch::KnownWay Switch::claim(const NextHop& next, const Generation& generation, Tick now) noexcept {
+Switch::KnownWay Switch::claim(const Ip& address, const NextHop& next, const Generation& generation,
+                               Tick now) noexcept {
   const HopIndex hop = shared_.hops.find_or_claim(next.port, next.address, now);
-  return {hop, hop == kNoHop ? kNoVersion : generation.routes_version};
+  return {address, hop, hop == kNoHop ? kNoVersion : generation.routes_version};
 }
 
 Fate Switch::refresh_ways(Session& session, const Generation& generation, Tick now) noexcept {

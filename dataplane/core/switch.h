@@ -141,8 +141,9 @@ class Switch {
     Fate problem = Fate::to_real;            ///< a drop_ when there is no way
   };
 
-  /// A hop, and the routes that led to it.
+  /// The hop to an address, and the routes that led to it.
   struct KnownWay {
+    Ip address;
     HopIndex hop = kNoHop;
     std::uint16_t version = kNoVersion;
   };
@@ -219,7 +220,8 @@ class Switch {
   }
   [[nodiscard]] Ways find_ways(BindingSlot slot, const Ip& client, const Generation& generation,
                                Tick now) noexcept;
-  [[nodiscard]] KnownWay claim(const NextHop& next, const Generation& generation, Tick now) noexcept;
+  [[nodiscard]] KnownWay claim(const Ip& address, const NextHop& next, const Generation& generation,
+                               Tick now) noexcept;
   /// to_real, or why there is no way.
   Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
 
