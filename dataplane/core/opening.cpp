@@ -133,18 +133,29 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
 
 // A client may use one port towards two services with a common server; the replies of the two sessions could
 // not be told apart. So a server that already talks to this very client port under another session is passed
-// over.
+// over for the least loaded one that does not.
 Chosen Switch::choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept {
   shared_.give_back(chosen.member->real);
-  chosen.member = nullptr;
-  for (const Member& next : choosing.service.members) {
-    if (!takes(choosing, next) || !key_is_free(event, next)) continue;
-    if (!shared_.tallies[next.real].reserve(next.maxcon)) continue;
-    chosen.member = &next;
-    return chosen;
-  }
+  chosen.member = least_loaded(event, choosing);
+  while (chosen.member != nullptr && !shared_.tallies[chosen.member->real].reserve(chosen.member->maxcon))
+    chosen.member = least_loaded(event, choosing);  // another worker took the last session
+  if (chosen.member != nullptr) return chosen;
   core::let_go(chosen, choosing.service, shared_, event.now);
   return {};
+}
+
+const Member* Switch::least_loaded(const Event& event, const Choosing& choosing) noexcept {
+  const Member* best = nullptr;
+  std::uint64_t least = 0;
+  for (const Member& member : choosing.service.members) {
+    const std::uint64_t load = shared_.tallies[member.real].current.load(std::memory_order_relaxed);
+    const bool full = member.maxcon != 0 && load >= member.maxcon;
+    if (full || (best != nullptr && load * best->weight >= least * member.weight)) continue;
+    if (!takes(choosing, member) || !key_is_free(event, member)) continue;
+    best = &member;
+    least = load;
+  }
+  return best;
 }
 
 void Switch::prefetch_key(const Event& event, const Member& member) const noexcept {

@@ -247,6 +247,7 @@ class Switch {
   Fate open_session(const Event& event, std::uint32_t service) noexcept;
   Fate refuse(const Event& event) noexcept;
   Fate open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
+  [[nodiscard]] const Member* least_loaded(const Event& event, const Choosing& choosing) noexcept;
   [[nodiscard]] Chosen choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
   Session* bind(const Event& event, const Service& service, const Chosen& chosen) noexcept;
   void prefetch_key(const Event& event, const Member& member) const noexcept;

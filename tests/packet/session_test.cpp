@@ -256,6 +256,23 @@ TEST(Session, OneClientPortTowardsTwoServicesGetsTwoServers) {
   reaches_client(bench, second, second.answers(kAck, "two"));
 }
 
+TEST(Session, TheSecondServerOfOneClientPortIsTheLeastLoaded) {
+  Site site;
+  site.service(1, 80, 8080, {1, 2, 3}, forwarding::HASH).service(2, 80, 8080, {1, 2, 3}, forwarding::HASH);
+  for (const std::uint32_t busy : {1u, 2u, 3u}) site.service(2 + busy, 80, 8080, {busy});
+  Bench bench(site);
+  const auto first = Connection::open(bench, 40000);
+  std::vector<std::string> others;
+  for (const std::uint32_t real : {1u, 2u, 3u}) {
+    const std::string vip = "10.10.1." + std::to_string(101 + real);
+    const auto one = Connection::open(bench, 50000, kClient, vip);
+    if (one.server_address() != first.server_address()) others.push_back(one.server_address());
+    if (others.size() == 1 && others[0] == one.server_address()) Connection::open(bench, 50001, kClient, vip);
+  }
+  const auto second = Connection::open(bench, 40000, kClient, "10.10.1.101");
+  EXPECT_EQ(second.server_address(), others.at(1)) << "the other one has a session more";
+}
+
 TEST(Session, WithoutASecondServerTheSecondConnectionIsRefused) {
   Site site;
   site.service(1, 80, 8080, {1}).service(2, 80, 8080, {1});
