@@ -32,7 +32,8 @@ Fate Switch::pass_error(const Event& event) noexcept {
 
   Side from{};
   const FlowKey key = error.about.reversed();
-  Session* session = table_.find(key, {error.protocol, outer.v6}, from);
+  const Transport transport(error.protocol, outer.v6);
+  Session* session = table_.find(key, transport, table_.hash(key, transport), from);
   if (session != nullptr) return pass_error(event, outer, error, *session, from);
   const bool ours = layout.is_vip(error.about.source) ||
                     layout.is_real(error.about.destination, error.about.destination_port, error.protocol);

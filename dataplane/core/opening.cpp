@@ -111,16 +111,18 @@ Fate Switch::refuse(const Event& event) noexcept {
 
 Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept {
   const Ip& client = event.parsed.key.source;
-  prefetch_key(event, *chosen.member);  // while its ways are looked up
+  std::uint64_t hash = hash_from_real(event, *chosen.member);
+  table_.prefetch_bucket(hash);  // while its ways are looked up
   Ways ways = find_ways(chosen.member->binding, client, event.generation, event.now);
-  if (!key_is_free(event, *chosen.member)) {
+  if (!key_is_free(event, *chosen.member, hash)) {
     chosen = choose_other(event, choosing, chosen);
     if (chosen.member == nullptr) return refuse(event);
+    hash = hash_from_real(event, *chosen.member);
     ways = find_ways(chosen.member->binding, client, event.generation, event.now);
   }
   Fate problem = ways.problem;
   if (problem == Fate::to_real && !leaves(event, ways.hop[Side::client])) problem = Fate::drop_too_big;
-  Session* session = problem == Fate::to_real ? bind(event, choosing.service, chosen) : nullptr;
+  Session* session = problem == Fate::to_real ? bind(event, choosing.service, chosen, hash) : nullptr;
   if (session == nullptr) {
     shared_.give_back(chosen.member->real);
     core::let_go(chosen, choosing.service, shared_, event.now);
@@ -151,19 +153,20 @@ const Member* Switch::least_loaded(const Event& event, const Choosing& choosing)
     const std::uint64_t load = shared_.tallies[member.real].current.load(std::memory_order_relaxed);
     const bool full = member.maxcon != 0 && load >= member.maxcon;
     if (full || (best != nullptr && load * best->weight >= least * member.weight)) continue;
-    if (!takes(choosing, member) || !key_is_free(event, member)) continue;
+    if (!takes(choosing, member) || !key_is_free(event, member, hash_from_real(event, member))) continue;
     best = &member;
     least = load;
   }
   return best;
 }
 
-void Switch::prefetch_key(const Event& event, const Member& member) const noexcept {
-  table_.prefetch_bucket(table_.hash(from_real(event.parsed.key, member), event.parsed.transport()));
+std::uint64_t Switch::hash_from_real(const Event& event, const Member& member) const noexcept {
+  return table_.hash(from_real(event.parsed.key, member), event.parsed.transport());
 }
 
-bool Switch::key_is_free(const Event& event, const Member& member) noexcept {
-  Session* holder = table_.find(from_real(event.parsed.key, member), event.parsed.transport());
+bool Switch::key_is_free(const Event& event, const Member& member, std::uint64_t hash) noexcept {
+  Side from{};
+  Session* holder = table_.find(from_real(event.parsed.key, member), event.parsed.transport(), hash, from);
   if (holder == nullptr) return true;
   const Life life = holder->life().life();
   const bool over = life == Life::closed || life == Life::closing || terminated(*holder);
@@ -171,10 +174,12 @@ bool Switch::key_is_free(const Event& event, const Member& member) noexcept {
   return over;
 }
 
-Session* Switch::bind(const Event& event, const Service& service, const Chosen& chosen) noexcept {
+Session* Switch::bind(const Event& event, const Service& service, const Chosen& chosen,
+                      std::uint64_t hash_from_real) noexcept {
   const Member& member = *chosen.member;
   const FlowKey& key = event.parsed.key;
-  Session* session = table_.insert(key.source, key.source_port, member.binding, service.protocol);
+  Session* session = table_.insert(key.source, key.source_port, member.binding, service.protocol,
+                                   {{event.hash, hash_from_real}});
   if (session == nullptr) return nullptr;
   session->port = event.frame.port;
   session->seen = event.now;

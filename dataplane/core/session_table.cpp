@@ -37,13 +37,14 @@ SessionTable::SessionTable(std::span<std::byte> memory, std::size_t capacity, st
   assert(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(Session) == 0);
 }
 
-Session* SessionTable::find(const FlowKey& key, Transport transport, Side& from) noexcept {
+Session* SessionTable::find(const FlowKey& key, Transport transport, std::uint64_t hash,
+                            Side& from) noexcept {
   Place at = 0;
   const auto is_it = [&](Place place) {
     at = place;
     return matches(entry(place), side(place), key, transport);
   };
-  if (!any_place(hash(key, transport), is_it)) return nullptr;
+  if (!any_place(hash, is_it)) return nullptr;
   from = side(at);
   return &entry(at);
 }
@@ -112,16 +113,20 @@ void SessionTable::unlink(std::uint64_t hash, Place place) noexcept {
 
 Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot binding,
                               Protocol protocol) noexcept {
+  const Transport transport(protocol, !client.is_v4());
+  const SessionKeys both = keys({.client = client, .client_port = client_port, .binding = binding});
+  return insert(client, client_port, binding, protocol,
+                {{hash(both.from_client, transport), hash(both.from_real, transport)}});
+}
+
+Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot binding, Protocol protocol,
+                              const BySide<std::uint64_t>& hashes) noexcept {
   if (size_.get() == capacity_) return nullptr;
   const Position position = free_ != kNowhere ? free_ : static_cast<Position>(high_water_ + 1);
   Session& session = sessions_[position];
-  const Session fresh{.client = client, .client_port = client_port, .binding = binding};
-  const SessionKeys both = keys(fresh);
-  const Transport transport(protocol, !client.is_v4());
-  const std::uint64_t client_hash = hash(both.from_client, transport);
-  if (!link(client_hash, place_of(position, Side::client))) return nullptr;
-  if (!link(hash(both.from_real, transport), place_of(position, Side::real))) {
-    unlink(client_hash, place_of(position, Side::client));
+  if (!link(hashes[Side::client], place_of(position, Side::client))) return nullptr;
+  if (!link(hashes[Side::real], place_of(position, Side::real))) {
+    unlink(hashes[Side::client], place_of(position, Side::client));
     return nullptr;
   }
   if (free_ != kNowhere) {
@@ -129,9 +134,9 @@ Session* SessionTable::insert(const Ip& client, L4Port client_port, BindingSlot 
   } else {
     ++high_water_;
   }
-  session = fresh;
+  session = {.client = client, .client_port = client_port, .binding = binding};
   in_this_order();
-  session.transport = transport;
+  session.transport = Transport(protocol, !client.is_v4());
   rests_[position] = SessionRest{};
   size_.add(1);
   const Position next = free_ != kNowhere ? free_ : static_cast<Position>(high_water_ + 1);

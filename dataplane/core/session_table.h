@@ -79,14 +79,17 @@ class SessionTable {
   /// Whether packets from a side of a session carry this key.
   [[nodiscard]] bool matches(const Session& session, Side from, const FlowKey& key,
                              Transport transport) const noexcept;
-  /// The session whose packets carry this key, and from which side; null when there is none.
-  [[nodiscard]] Session* find(const FlowKey& key, Transport transport, Side& from) noexcept;
+  /// The session whose packets carry this key with that hash, and from which side; null when there is none.
+  [[nodiscard]] Session* find(const FlowKey& key, Transport transport, std::uint64_t hash,
+                              Side& from) noexcept;
   [[nodiscard]] Session* find(const FlowKey& key, Transport transport) noexcept {
     Side from{};
-    return find(key, transport, from);
+    return find(key, transport, hash(key, transport), from);
   }
   /// A new session of a client with a binding, all else at its default. Null when the table is full. Neither
-  /// key may be known.
+  /// key may be known. `hashes`: of both keys.
+  [[nodiscard]] Session* insert(const Ip& client, L4Port client_port, BindingSlot binding, Protocol protocol,
+                                const BySide<std::uint64_t>& hashes) noexcept;
   [[nodiscard]] Session* insert(const Ip& client, L4Port client_port, BindingSlot binding,
                                 Protocol protocol) noexcept;
   void erase(Session& session) noexcept;

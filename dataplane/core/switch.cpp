@@ -50,10 +50,12 @@ void Switch::decide(Frame& frame, const Glance& glance, Burst& burst) noexcept {
   }
   frame.hop = kNoHop;
   frame.action = Action::drop;
-  const Event event{frame, parsed, burst.generation, burst.spares, burst.now};
+  const bool whole = parsed.shape == Shape::whole;
+  const std::uint64_t hash =
+      whole && glance.hash == 0 ? table_.hash(parsed.key, parsed.transport()) : glance.hash;
+  const Event event{frame, parsed, burst.generation, burst.spares, burst.now, hash};
   Side from = Side::client;
-  Session* session = nullptr;
-  if (parsed.shape == Shape::whole) session = table_.find(parsed.key, parsed.transport(), from);
+  Session* session = whole ? table_.find(parsed.key, parsed.transport(), hash, from) : nullptr;
   frame.fate = session != nullptr ? with_session(event, *session, from) : without_session(event);
   if (frame.fate == Fate::punt) frame.action = Action::punt;
   if (frame.action == Action::drop) complain(event);

@@ -134,6 +134,7 @@ class Switch {
     const Generation& generation;
     Spares& spares;
     Tick now;
+    std::uint64_t hash;  ///< of its flow, when it is whole
   };
   /// Both ways a session's packets take.
   struct Ways {
@@ -249,9 +250,10 @@ class Switch {
   Fate open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
   [[nodiscard]] const Member* least_loaded(const Event& event, const Choosing& choosing) noexcept;
   [[nodiscard]] Chosen choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
-  Session* bind(const Event& event, const Service& service, const Chosen& chosen) noexcept;
-  void prefetch_key(const Event& event, const Member& member) const noexcept;
-  bool key_is_free(const Event& event, const Member& member) noexcept;
+  Session* bind(const Event& event, const Service& service, const Chosen& chosen,
+                std::uint64_t hash_from_real) noexcept;
+  [[nodiscard]] std::uint64_t hash_from_real(const Event& event, const Member& member) const noexcept;
+  bool key_is_free(const Event& event, const Member& member, std::uint64_t hash) noexcept;
 
   // ending.cpp: counts, resets and ends
   Fate end_terminated(const Event& event, Session& session, Side from) noexcept;

@@ -215,7 +215,8 @@ void bare_probe(benchmark::State& state, std::uint32_t sessions) {
     for (std::size_t i = 0; i < kBurst; ++i) {
       Side from = SessionTable::side(likely[i]);
       const Session* session = &table.entry(likely[i]);
-      if (!table.matches(*session, from, burst[i], kTcp4)) session = table.find(burst[i], kTcp4, from);
+      if (!table.matches(*session, from, burst[i], kTcp4))
+        session = table.find(burst[i], kTcp4, hashes[i], from);
       const Shared::Binding& binding = bindings[session->binding];
       std::uint8_t* frame = frames + i * 128;
       std::memcpy(frame + 30, binding.end[other(from)].address.octets.data() + 12, 4);
