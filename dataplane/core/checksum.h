@@ -34,17 +34,6 @@ namespace headgate::core {
   return fold(sum + rest);
 }
 
-/// The sum over an IPv4 header without options.
-[[nodiscard]] inline std::uint16_t sum_of_20(const std::uint8_t* data) noexcept {
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-  std::uint32_t third = 0;
-  std::memcpy(&first, data, 8);
-  std::memcpy(&second, data + 8, 8);
-  std::memcpy(&third, data + 16, 4);
-  return fold((first & 0xffffffff) + (first >> 32) + (second & 0xffffffff) + (second >> 32) + third);
-}
-
 /// Whether the sum over an IPv4 header without options is 0xffff, as it is with the right checksum.
 [[nodiscard]] inline bool sums_to_ones(const std::uint8_t* data) noexcept {
   std::uint64_t first = 0;

@@ -32,6 +32,24 @@ TEST(Checksum, SumsAnyLengthLikeThePlainWay) {
   }
 }
 
+TEST(Checksum, AHeaderIsRightIfItsSumIsAllOnes) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 100'000; ++round) {
+    Bytes header(20);
+    for (auto& byte : header) byte = static_cast<std::uint8_t>(random() % 4 == 0 ? 0xff : random());
+    header[0] = 0x45;
+    if (round % 2 == 0) {
+      header[10] = header[11] = 0;
+      const std::uint16_t sum = static_cast<std::uint16_t>(~plain_sum(header));
+      header[10] = static_cast<std::uint8_t>(sum >> 8), header[11] = static_cast<std::uint8_t>(sum);
+    }
+    ASSERT_EQ(sums_to_ones(header.data()), plain_sum(header) == 0xffff);
+    if (round % 2 == 0) {
+      ASSERT_TRUE(sums_to_ones(header.data()));
+    }
+  }
+}
+
 TEST(Checksum, FoldsTheLargestSums) {
   EXPECT_EQ(fold(0), 0);
   EXPECT_EQ(fold(0xffff), 0xffff);
