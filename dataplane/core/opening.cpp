@@ -122,6 +122,7 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
   }
   Fate problem = ways.problem;
   if (problem == Fate::to_real && !leaves(event, ways.hop[Side::client])) problem = Fate::drop_too_big;
+  if (problem == Fate::to_real && !still_serves(chosen.member->binding)) problem = refuse(event);
   Session* session = problem == Fate::to_real ? bind(event, choosing.service, chosen, hash) : nullptr;
   if (session == nullptr) {
     shared_.give_back(chosen.member->real);
@@ -131,6 +132,14 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
   session->set_ways(ways.hop);
   session->routes_version = event.generation.routes_version;
   return forward(event, *session, Side::client);
+}
+
+// Whether a server that was chosen has not been closed since. After it nothing may be settled until the
+// session has its epoch: that would be the present one of a closed binding if a closing after the choice were
+// settled before.
+bool Switch::still_serves(BindingSlot slot) noexcept {
+  settle();
+  return shared_.state(slot).admission != forwarding::CLOSED;
 }
 
 // A client may use one port towards two services with a common server; the replies of the two sessions could
@@ -191,7 +200,6 @@ Session* Switch::bind(const Event& event, const Service& service, const Chosen& 
     half_open_.add(1);
     session->told |= Session::kHalfOpen;
   }
-  settle();
   // The epoch as far as this worker has settled it, not the newest: if the server was closed just now, the
   // session belongs to what that ended, and is given up with it.
   session->epoch = counted_[member.binding].epoch;

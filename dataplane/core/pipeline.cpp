@@ -86,7 +86,7 @@ template <Transport transport>
   std::uint8_t* const l4 = ip + (v6 ? kIp6Header : kIpHeader);
   if (!belongs<v6>(ip, session, near, from)) [[unlikely]]
     return false;
-  // Closing a binding ends its epoch: no session is of the epoch of a closed one.
+  // Closing a binding ends its epoch: no session is of the epoch of a closed one (still_serves()).
   constexpr auto kPlace = static_cast<std::size_t>(std::ranges::find(kUsual, transport) - kUsual.begin());
   const std::uint16_t epoch = shared_.state(slot).epoch;
   if (session.standing() != Session::in_epoch(burst.standing[kPlace], epoch)) [[unlikely]]

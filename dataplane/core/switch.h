@@ -250,6 +250,7 @@ class Switch {
   Fate open_at(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
   [[nodiscard]] const Member* least_loaded(const Event& event, const Choosing& choosing) noexcept;
   [[nodiscard]] Chosen choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
+  [[nodiscard]] bool still_serves(BindingSlot slot) noexcept;
   Session* bind(const Event& event, const Service& service, const Chosen& chosen,
                 std::uint64_t hash_from_real) noexcept;
   [[nodiscard]] std::uint64_t hash_from_real(const Event& event, const Member& member) const noexcept;

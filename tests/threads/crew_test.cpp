@@ -16,6 +16,7 @@
 #include "dataplane/shell/published.h"
 #include "tests/model/random_site.h"
 #include "tests/packet/bench.h"
+#include "tests/threads/burst.h"
 
 namespace headgate::testing {
 namespace {
@@ -26,27 +27,6 @@ constexpr std::size_t kSessions = 512;
 /// What workers read between two swaps.
 struct Plan {
   std::unique_ptr<const core::Generation> generation;
-};
-
-/// Frames of one burst and room for the switch's own packets, taken once.
-struct Burst {
-  static constexpr std::size_t kSize = 128;
-  std::array<std::array<std::uint8_t, kSize>, core::kBurst> octets{}, room{};
-  std::array<core::Frame, core::kBurst> frames{}, spare{};
-  std::size_t used = 0;
-
-  void start() {
-    used = 0;
-    for (std::size_t i = 0; i < spare.size(); ++i) spare[i] = {.data = room[i].data(), .capacity = kSize};
-  }
-  void add(const Wire& wire) {
-    std::ranges::copy(wire.bytes, octets[used].begin());
-    frames[used] = {.data = octets[used].data(),
-                    .length = static_cast<std::uint16_t>(wire.bytes.size()),
-                    .capacity = kSize,
-                    .port = static_cast<core::PortIndex>(wire.port - 1)};
-    ++used;
-  }
 };
 
 class Crew {
