@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,6 +85,28 @@ TEST(Forward, WithoutARouteASessionWaitsForOne) {
   bench.routes({{.prefix = address("10.10.0.0"), .length = 16, .port = 1}});
   EXPECT_THAT(bench.from_client(session.says(kAck, "x")),
               ElementsAre(session.at_server(session.says(kAck, "x")).out(kServerPort)));
+}
+
+// A binding's slot is given away again when every other has been: to a server elsewhere, under the same
+// routes.
+TEST(Forward, AServerInAnothersSlotIsReachedAtItsOwnAddress) {
+  Bench bench(web(1));
+  Connection::open(bench, 40000);
+  bench.publish(Site());
+  std::size_t cursor = 0, cleared = 0;
+  EXPECT_FALSE(bench.worker().clear(cursor, 4096, {}, cleared));
+  Site every;
+  std::vector<std::uint32_t> reals(1000);
+  std::iota(reals.begin(), reals.end(), 1000);
+  for (std::uint32_t virt = 2; virt <= 66; ++virt) every.service(virt, 80, 8080, reals);
+  reals.resize(core::kMaxBindings - 65 * 1000 - 1);
+  every.service(67, 80, 8080, reals).service(68, 80, 8080, {2});
+  bench.publish(every);
+  bench.admit(2, forwarding::OPEN);
+  ASSERT_EQ(bench.generation->layout->services.back().members[0].binding, core::BindingSlot{0});
+  const Packet syn = ip(kClient, "10.10.1.167").tcp(40000, 80, kSyn);
+  EXPECT_THAT(bench.from_client(syn),
+              ElementsAre(ip(kClient, kServer2).tcp(40000, 8080, kSyn).ttl(63).out(2)));
 }
 
 TEST(Forward, AnUnknownNeighbourHoldsTheFinishedFrame) {
