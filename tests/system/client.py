@@ -6,6 +6,8 @@ Sockets by hand, because what matters is how a connection fails: refused, reset,
 
 import hashlib
 import json
+import os
+import select
 import socket
 import sys
 import threading
@@ -246,11 +248,11 @@ def udp_once(sock, word):
             return server.decode()  # else an answer that came too late for the word before
 
 
-def udp(host, port, count):
-    """Requests one after another, each from a port of its own."""
+def udp(host, port, count, size):
+    """Requests one after another, each from a port of its own and with octets of its own."""
     def once():
         with udp_socket(host, port, TIMEOUT) as sock:
-            return udp_once(sock, b"x" * 512)
+            return udp_once(sock, os.urandom(int(size)))
     repeat(once, int(count), 1)
 
 
@@ -266,6 +268,30 @@ def udp_hold(host, port, timeout):
                 say(answer=outcome(error))
             if not told("ask"):
                 return
+
+
+IP_RECVERR, IPV6_RECVERR = 11, 25  # of Linux; the socket module has no names for them
+
+
+def one_hop(kind, host, port):
+    """The ICMP error about a packet that may make one hop: a datagram, or the SYN of a connection."""
+    v6 = family_of(host) == socket.AF_INET6
+    level, hops, errors = ((socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, IPV6_RECVERR) if v6 else
+                           (socket.IPPROTO_IP, socket.IP_TTL, IP_RECVERR))
+    with socket.socket(family_of(host), {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}[kind]) as sock:
+        sock.setsockopt(level, hops, 1)
+        sock.setsockopt(level, errors, 1)
+        sock.setblocking(False)
+        sock.connect_ex((host, int(port)))
+        if kind == "udp":
+            sock.send(b"x")
+        poll = select.poll()
+        poll.register(sock, 0)  # errors alone
+        if not poll.poll(TIMEOUT * 1000):
+            return say(error="silence")
+        (_, _, error), *_ = sock.recvmsg(512, 512, socket.MSG_ERRQUEUE)[1]
+    icmp_type, code, sender = error[5], error[6], error[24:40] if v6 else error[20:24]
+    say(type=icmp_type, code=code, sender=socket.inet_ntop(family_of(host), sender))
 
 
 def serve_udp(name, port):
@@ -298,7 +324,32 @@ def serve_half_close(port, file, pause):
         threading.Thread(target=serve, args=(sock,), daemon=True).start()
 
 
+def upload(host, port, file):
+    """Sends a file, closes its own direction, and tells what the server says of it."""
+    with connect(host, int(port), timeout=30) as sock, open(file, "rb") as source:
+        try:
+            sock.sendfile(source)
+            sock.shutdown(socket.SHUT_WR)
+            say(sha256=sock.recv(256).decode())
+        except OSError as error:
+            say(sha256=outcome(error))
+
+
+def serve_upload(port):
+    """A server for upload: reads to the client's end of file and answers with the sum of what it read."""
+    listener = socket.create_server(("", int(port)), family=socket.AF_INET6, dualstack_ipv6=True)
+    say(event="listening")
+    while True:
+        sock, _ = listener.accept()
+        digest = hashlib.sha256()
+        with sock:
+            while data := sock.recv(65536):
+                digest.update(data)
+            sock.sendall(digest.hexdigest().encode())
+
+
 if __name__ == "__main__":
-    VERBS = {"http": http, "ftp": ftp, "dial": dial, "load": load, "hold": hold, "download": download, "udp": udp, "udp-hold": udp_hold, "serve-udp": serve_udp,
-             "half-close": half_close, "serve-half-close": serve_half_close}
+    VERBS = {"http": http, "ftp": ftp, "dial": dial, "load": load, "hold": hold, "download": download, "upload": upload,
+             "udp": udp, "udp-hold": udp_hold, "one-hop": one_hop, "half-close": half_close,
+             "serve-udp": serve_udp, "serve-upload": serve_upload, "serve-half-close": serve_half_close}
     VERBS[sys.argv[1]](*sys.argv[2:])

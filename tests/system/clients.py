@@ -80,8 +80,8 @@ def ftp(count, threads=1, vip=network.VIP):
     return once("ftp", vip, count, threads)
 
 
-def udp(count, vip=network.VIP, port=servers.UDP_PORT):
-    return once("udp", vip, port, count)
+def udp(count, vip=network.VIP, port=servers.UDP_PORT, size=512):
+    return once("udp", vip, port, count, size)
 
 
 def dial(port, count, timeout=2.0, vip=network.VIP):

@@ -4,8 +4,13 @@
     hg-client ---- port1 [hg-switch] port2 ---- bridge [hg-lan] ---- hg-s1, hg-s2, hg-s3
     10.10.1.10     .1.5          .2.5                               10.10.2.11, .12, .13
     2001:db8:1::10 ::5           2001:db8:2::5                      2001:db8:2::11, ::12, ::13
+
+and, when a test asks for them, hosts behind narrow links, with the client and server 1 as their routers:
+
+    hg-far-client 10.10.3.10 and 2001:db8:3::10, hg-far-server 10.10.4.10 and 2001:db8:4::10
 """
 
+import re
 from pathlib import Path
 
 import processes
@@ -13,8 +18,10 @@ from host import NETNS, inside, sh
 
 CLIENT, SWITCH, LAN = "hg-client", "hg-switch", "hg-lan"
 SERVERS = {1: "hg-s1", 2: "hg-s2", 3: "hg-s3"}
-ALL = [CLIENT, SWITCH, LAN, *SERVERS.values()]
+FAR_CLIENT, FAR_SERVER = "hg-far-client", "hg-far-server"
+ALL = [CLIENT, SWITCH, LAN, *SERVERS.values(), FAR_CLIENT, FAR_SERVER]
 VIP, VIP6 = "10.10.1.100", "2001:db8:1::100"
+NARROW = 1400  # bytes of a packet that a narrow link takes
 
 
 def server_address(number):
@@ -75,9 +82,37 @@ def set_link(number, state):
     sh("ip", "-n", LAN, "link", "set", f"s{number}", state)
 
 
+def set_mtu(namespace, device, mtu):
+    sh("ip", "-n", namespace, "link", "set", device, "mtu", mtu)
+
+
+def add_far(name, router, subnet):
+    """A host that knows nothing of the narrow link on its router's way to it."""
+    add_namespace(name)
+    join((router, "far"), (name, "eth0"))
+    address(router, "far", f"10.10.{subnet}.1/24")
+    address(router, "far", f"2001:db8:{subnet}::1/64")
+    address(name, "eth0", f"10.10.{subnet}.10/24", f"10.10.{subnet}.1")
+    address(name, "eth0", f"2001:db8:{subnet}::10/64", f"2001:db8:{subnet}::1")
+    set_mtu(router, "far", NARROW)
+    for key in ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"):
+        set_sysctl(router, key, 1)
+
+
+def path_mtu(namespace, destination):
+    """What a host has learnt of the way to an address: bytes of a packet, None when nothing."""
+    learnt = re.search(r"\bmtu (\d+)", sh("ip", "-n", namespace, "route", "get", destination).stdout)
+    return int(learnt[1]) if learnt else None
+
+
+def forget_path_mtus(namespace):
+    for family in ("-4", "-6"):
+        sh("ip", family, "-n", namespace, "route", "flush", "cache")
+
+
 def build():
     """Everything but the switch's own addresses, which headgated sets from its configuration."""
-    for name in ALL:
+    for name in (CLIENT, SWITCH, LAN, *SERVERS.values()):
         add_namespace(name)
     join((CLIENT, "eth0"), (SWITCH, "port1"))
     join((LAN, "switch"), (SWITCH, "port2"))
