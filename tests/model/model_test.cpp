@@ -35,6 +35,7 @@ class Story {
  public:
   explicit Story(const Run& run) : run_(run), dice_(run.seed), site_(dice_), twins_(run.options) {
     twins_.set_routes(site_.routes(dice_));
+    twins_.set_addresses(RandomSite::addresses(dice_));
     twins_.publish(site_.generation());
     for (int round = 0; round < 8; ++round) twins_.set_states(site_.states(dice_));
     for (std::uint32_t octet = 1; octet < 255; ++octet) {
@@ -96,6 +97,7 @@ class Story {
       routes.erase(routes.begin() + dice_.below(routes.size()));
     }
     twins_.set_routes(routes);
+    if (dice_.percent(30)) twins_.set_addresses(RandomSite::addresses(dice_));
     if (run_.narrow) twins_.set_mtu(dice_.between(1, 3), dice_.percent(50) ? 1500 : 600);
   }
 
@@ -147,11 +149,14 @@ TEST(Model, NarrowRoutesPacketsAndTablesMakeNoDifference) {
 TEST(Model, TheTrafficMeetsEveryFateOfWholePackets) {
   using core::Fate;
   static constexpr std::array kFates = {
-      Fate::to_real,       Fate::to_client,         Fate::reset_no_real,    Fate::reset_terminated,
-      Fate::punt,          Fate::drop_udp_checksum, Fate::drop_land,        Fate::drop_no_flags,
-      Fate::drop_ttl,      Fate::drop_too_big,      Fate::drop_client_port, Fate::drop_server_port,
-      Fate::drop_no_vport, Fate::drop_no_session,   Fate::drop_bad_reset,   Fate::drop_oos_fin,
-      Fate::drop_martian,  Fate::drop_no_real,      Fate::drop_table_full,  Fate::drop_no_route};
+      Fate::to_real,           Fate::to_client,        Fate::error_to_real,
+      Fate::error_to_client,   Fate::drop_error_bad,   Fate::drop_error_no_session,
+      Fate::reset_no_real,     Fate::reset_terminated, Fate::punt,
+      Fate::drop_udp_checksum, Fate::drop_land,        Fate::drop_no_flags,
+      Fate::drop_ttl,          Fate::drop_too_big,     Fate::drop_client_port,
+      Fate::drop_server_port,  Fate::drop_no_vport,    Fate::drop_no_session,
+      Fate::drop_bad_reset,    Fate::drop_oos_fin,     Fate::drop_martian,
+      Fate::drop_no_real,      Fate::drop_table_full,  Fate::drop_no_route};
   std::array<std::uint64_t, core::kFates> met{};
   for (std::uint64_t seed = 400; seed < 404; ++seed) {
     const bool narrow = seed % 2 == 0;

@@ -9,12 +9,6 @@ namespace {
 constexpr std::size_t kIp = 14;
 constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kDestinationOptions = 60;
 
-Ip address6(const Bytes& in, std::size_t at) {
-  Ip out;
-  std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(at), 16, out.octets.begin());
-  return out;
-}
-
 Kind look_at_tcp(const Bytes& in, View& view) {
   const std::size_t room = view.end - view.l4;
   if (room < 20) return Kind::truncated;
@@ -99,35 +93,30 @@ std::size_t checksum_at(const View& view) {
   return view.l4 + (view.tcp() ? 16 : 6);
 }
 
+std::size_t address_at(const View& view, Side side) {
+  const std::size_t source = view.ip + (view.ipv6 ? 8 : 12);
+  return side == Side::source ? source : source + (view.ipv6 ? 16 : 4);
+}
+
 // The sum over a packet's pseudo header and transport, its checksum field taken as zero.
 std::uint16_t transport_sum(const Bytes& frame, const View& view) {
-  const std::size_t addresses = kIp + (view.ipv6 ? 8 : 12);
+  const std::size_t addresses = address_at(view, Side::source);
   Bytes summed = slice(frame, addresses, addresses + (view.ipv6 ? 32 : 8));
   put32(summed, static_cast<std::uint32_t>(view.end - view.l4));
   put32(summed, view.protocol);
   Bytes transport = slice(frame, view.l4, view.end);
   set16(transport, checksum_at(view) - view.l4, 0);
   append(summed, transport);
-  return static_cast<std::uint16_t>(~internet_checksum(summed));
-}
-
-// In one's complement: what the field said, and what the sum became from what it was. Zero is written as all
-// ones in sums, since none of them is of nothing but zeros.
-std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::uint16_t new_sum) {
-  const unsigned said = static_cast<std::uint16_t>(~field);
-  const unsigned sum = (said + 0xffffu - old_sum + new_sum) % 0xffffu;
-  return static_cast<std::uint16_t>(~(sum == 0 ? 0xffffu : sum));
-}
-
-void put_address(Bytes& frame, const View& view, Side side, const Ip& address) {
-  const std::size_t size = view.ipv6 ? 16 : 4;
-  const std::size_t source = kIp + (view.ipv6 ? 8 : 12);
-  const std::size_t at = side == Side::source ? source : source + size;
-  std::copy(address.octets.end() - static_cast<std::ptrdiff_t>(size), address.octets.end(),
-            frame.begin() + static_cast<std::ptrdiff_t>(at));
+  return sum_of(summed);
 }
 
 }  // namespace
+
+Ip address6(const Bytes& in, std::size_t at) {
+  Ip out;
+  std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(at), 16, out.octets.begin());
+  return out;
+}
 
 View look(const Bytes& frame) {
   View view;
@@ -144,15 +133,36 @@ Bytes translated(const Bytes& frame, const View& view, Side side, const Ip& addr
   Bytes out = frame;
   put_address(out, view, side, address);
   set16(out, view.l4 + (side == Side::source ? 0 : 2), port);
-  --out[kIp + (view.ipv6 ? 7 : 8)];
-  if (!view.ipv6) {
-    set16(out, kIp + 10, 0);
-    set16(out, kIp + 10, internet_checksum(slice(out, kIp, view.l4)));
-  }
+  finish_ip(out, view);
   if (!view.tcp() && field == 0) return out;  // RFC 768: none
   const std::uint16_t fresh = checksum_after(field, old_sum, transport_sum(out, view));
   set16(out, checksum_at(view), !view.tcp() && fresh == 0 ? 0xffff : fresh);
   return out;
+}
+
+void put_address(Bytes& frame, const View& view, Side side, const Ip& address) {
+  const std::ptrdiff_t size = view.ipv6 ? 16 : 4;
+  std::copy(address.octets.end() - size, address.octets.end(),
+            frame.begin() + static_cast<std::ptrdiff_t>(address_at(view, side)));
+}
+
+void finish_ip(Bytes& frame, const View& view) {
+  --frame[view.ip + (view.ipv6 ? 7 : 8)];
+  if (view.ipv6) return;
+  set16(frame, view.ip + 10, 0);
+  set16(frame, view.ip + 10, internet_checksum(slice(frame, view.ip, view.l4)));
+}
+
+std::uint16_t sum_of(const Bytes& octets) {
+  return static_cast<std::uint16_t>(~internet_checksum(octets));
+}
+
+// In one's complement: what the field said, and what the sum became from what it was. Zero is written as all
+// ones in sums, since none of them is of nothing but zeros.
+std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::uint16_t new_sum) {
+  const unsigned said = static_cast<std::uint16_t>(~field);
+  const unsigned sum = (said + 0xffffu - old_sum + new_sum) % 0xffffu;
+  return static_cast<std::uint16_t>(~(sum == 0 ? 0xffffu : sum));
 }
 
 Bytes addressed(Bytes frame, const Mac& destination, const Mac& source) {

@@ -29,6 +29,7 @@ struct View {
   std::uint8_t ttl = 0;
   Ip source;
   Ip destination;
+  std::size_t ip = 14;  ///< where the IP header begins
   std::size_t l4 = 0;   ///< where TCP or UDP begins
   std::size_t end = 0;  ///< of the datagram
   std::uint16_t source_port = 0;
@@ -47,6 +48,8 @@ struct View {
   }
 };
 
+/// The IPv6 address that stands there.
+[[nodiscard]] Ip address6(const Bytes& in, std::size_t at);
 [[nodiscard]] View look(const Bytes& frame);
 
 /// Which end of a packet is put in place of another.
@@ -56,6 +59,17 @@ enum class Side : std::uint8_t { source, destination };
 /// again; one that was wrong stays wrong by as much; none stays none.
 [[nodiscard]] Bytes translated(const Bytes& frame, const View& view, Side side, const Ip& address,
                                std::uint16_t port);
+
+/// The same of the addresses alone.
+void put_address(Bytes& frame, const View& view, Side side, const Ip& address);
+/// One hop less, and the IPv4 header's checksum over what it says now.
+void finish_ip(Bytes& frame, const View& view);
+
+/// The sum of RFC 1071 over whole pairs of octets.
+[[nodiscard]] std::uint16_t sum_of(const Bytes& octets);
+/// A checksum that covered `old_sum` and now covers `new_sum` in its place: right if it was right, else as
+/// wrong as before.
+[[nodiscard]] std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::uint16_t new_sum);
 
 /// The frame with other Ethernet addresses.
 [[nodiscard]] Bytes addressed(Bytes frame, const Mac& destination, const Mac& source);

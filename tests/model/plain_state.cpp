@@ -65,6 +65,7 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   }
   closed_ticks_ = 2 * std::max(generation.ageing().closed_seconds(), 1u) * Tick::kPerSecond;
   check_resets_ = generation.settings().check_resets();
+  answer_closed_ports_ = generation.settings().answer_closed_ports();
   forget_targets();
 }
 
@@ -232,7 +233,7 @@ std::map<TargetKey, std::pair<std::uint32_t, std::uint32_t>> PlainSwitch::take_f
 
 void PlainSwitch::clear_stats() {
   fates_ = {};
-  packets_in_ = terminated_ = resets_ = 0;
+  packets_in_ = terminated_ = resets_ = errors_ = errors_withheld_ = 0;
   for (auto& [key, tally] : tallies_) tally = {.current = tally.current, .highest = tally.current};
   for (auto& [key, binding] : bindings_) binding->packets = binding->octets = 0;
 }
@@ -262,6 +263,11 @@ bool PlainSwitch::find_ways(Session& session) const {
 
 bool PlainSwitch::is_vip(const Ip& address) const {
   return std::ranges::any_of(services_, [&](const auto& service) { return service.first.vip == address; });
+}
+
+bool PlainSwitch::concerns(const View& view) const {
+  return is_vip(view.destination) ||
+         std::ranges::any_of(bindings_, [&](const auto& entry) { return entry.first.rip == view.source; });
 }
 
 bool PlainSwitch::is_real(const View& view) const {

@@ -13,17 +13,7 @@ using core::Fate;
 namespace {
 
 Outcome only(Fate fate) {
-  return {.fate = fate, .sent = {}, .own = {}};
-}
-
-// A unicast address of another host (RFC 1122, 3.2.1.3; RFC 4291, 2.7).
-bool is_of_a_host(const Ip& address) {
-  if (address.none()) return false;
-  if (address.is_v4()) {
-    const std::uint32_t network = address.v4().value >> 24;
-    return network != 0 && network != 127 && network < 224;
-  }
-  return address.octets[0] != 0xff && address != host("::1");
+  return {.fate = fate};
 }
 
 // Why a packet without a session is dropped that opens none.
@@ -42,6 +32,7 @@ Outcome PlainSwitch::pass(const Wire& wire, const Choice& choice, Tick now) {
   const Found session = packet.view.kind == Kind::whole ? find(packet.view, from_client) : sessions_.end();
   Outcome outcome = session != sessions_.end() ? of_session(packet, session, from_client, choice)
                                                : without_session(packet, choice);
+  if (!outcome.sent) outcome.sent = complain(packet, outcome, choice.worker);
   ++packets_in_;
   ++fates_[static_cast<std::size_t>(outcome.fate)];
   return outcome;
@@ -70,7 +61,8 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
 Outcome PlainSwitch::forward(const Packet& packet, Session& session, bool from_client) {
   if (!find_ways(session)) return only(Fate::drop_no_route);
   const Way& way = from_client ? session.to_real : session.to_client;
-  if (packet.wire.bytes.size() > 14u + mtus_.at(way.port)) return only(Fate::drop_too_big);
+  const std::uint32_t mtu = mtus_.at(way.port);
+  if (packet.wire.bytes.size() > 14 + mtu) return {.fate = Fate::drop_too_big, .mtu = mtu};
   const bool reset = packet.view.tcp() && packet.view.has(kRst);
   if (reset && check_resets_ && !session.connection.may_reset(from_client, packet.view))
     return only(Fate::drop_bad_reset);
@@ -133,8 +125,9 @@ Outcome PlainSwitch::without_session(const Packet& packet, const Choice& choice)
   const View& view = packet.view;
   switch (view.kind) {
     case Kind::foreign:
-    case Kind::other:
       return only(Fate::punt);
+    case Kind::other:
+      return of_error(packet);
     case Kind::truncated:
       return only(Fate::drop_truncated);
     case Kind::malformed:
@@ -195,11 +188,16 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
       const Found before = holder(packet, *other);
       if (before != sessions_.end() && !choice.remembers(*before)) forget(before);
     }
-    return only(fate);
+    return refused(fate, *candidate);
   }
   complaint_ = fmt::format("{} by {}:{} is no choice of the service", core::name(choice.fate),
                            choice.server.text(), choice.port);
   return only(fate_at(packet, *candidates.front()));
+}
+
+Outcome PlainSwitch::refused(Fate fate, const Binding& chosen) const {
+  if (fate != Fate::drop_too_big) return only(fate);
+  return {.fate = fate, .mtu = mtus_.at(way_to(chosen.key.rip)->port)};
 }
 
 // What becomes of a packet that opens a session if this server is chosen.
@@ -258,10 +256,15 @@ Sent PlainSwitch::answer_reset(const Packet& packet) {
     reset = reset.ack(view.after());
   }
   ++resets_;
+  return answer(packet, reset.padded(60).out(1).bytes);
+}
+
+// Back the way that a packet came.
+Sent PlainSwitch::answer(const Packet& packet, const Bytes& frame) const {
   Mac sender, receiver;
   std::copy_n(packet.wire.bytes.begin(), 6, receiver.octets.begin());
   std::copy_n(packet.wire.bytes.begin() + 6, 6, sender.octets.begin());
-  return {{packet.wire.port, addressed(reset.padded(60).out(1).bytes, sender, receiver)}, false};
+  return {{packet.wire.port, addressed(frame, sender, receiver)}, false};
 }
 
 Sent PlainSwitch::tell(Session& session, bool to_client, const Numbers& numbers) {

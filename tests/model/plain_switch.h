@@ -17,6 +17,7 @@
 #include "dataplane/core/fate.h"
 #include "dataplane/core/routes.h"
 #include "model/forwarding.pb.h"
+#include "tests/model/plain_icmp.h"
 #include "tests/model/plain_session.h"
 
 namespace headgate::testing::plain {
@@ -31,8 +32,9 @@ struct Sent {
 /// What became of one frame.
 struct Outcome {
   core::Fate fate = core::Fate::punt;
-  std::optional<Sent> sent;  ///< itself, or the answer in its place
-  std::vector<Sent> own;     ///< packets that the switch made beside
+  std::optional<Sent> sent = {};  ///< itself, or the answer in its place
+  std::vector<Sent> own = {};     ///< packets that the switch made beside
+  std::uint32_t mtu = 0;          ///< of drop_too_big: what had to fit
 };
 
 /// What the plain switch can't know of the real one: which of several servers it chose.
@@ -40,6 +42,7 @@ struct Choice {
   core::Fate fate = core::Fate::punt;
   Ip server;  ///< where a frame with fate to_real went
   std::uint16_t port = 0;
+  unsigned worker = 0;  ///< which one had the frame: each limits its own errors
   /// Whether the real switch still has the session of this client, VIP, port and protocol.
   std::function<bool(const Session&)> remembers;
 };
@@ -56,7 +59,8 @@ struct Tally {
 ///
 /// The order of the rules for one packet: headers; then of a session: side of the port, flags, time to live,
 /// whether it opens anew, whether it was ended, route, size, window; then without one: service, side of the
-/// port, LAND, opening, martian, time to live, choice, route, size, room.
+/// port, LAND, opening, martian, time to live, choice, route, size, room. Of an ICMP error: what it quotes,
+/// session, side of the port, whether that was ended, time to live, route, size.
 class PlainSwitch {
  public:
   explicit PlainSwitch(std::size_t capacity) : capacity_(capacity) {}
@@ -64,6 +68,8 @@ class PlainSwitch {
   void publish(const forwarding::Generation& generation);
   void set_states(const forwarding::States& states);
   void set_routes(std::vector<core::Route> routes) { routes_ = std::move(routes); }
+  /// The switch's own addresses, by port and whether they are of IPv6.
+  void set_addresses(std::map<std::pair<unsigned, bool>, Ip> addresses) { addresses_ = std::move(addresses); }
   void set_mtu(unsigned port, std::uint16_t mtu) { mtus_[port] = mtu; }
   void resolve(unsigned port, const Ip& neighbour) { neighbours_.insert({port, neighbour}); }
   void forget(unsigned port, const Ip& neighbour) { neighbours_.erase({port, neighbour}); }
@@ -80,6 +86,8 @@ class PlainSwitch {
   [[nodiscard]] const std::map<BindingKey, std::shared_ptr<Binding>>& bindings() const { return bindings_; }
   [[nodiscard]] std::uint64_t terminated() const { return terminated_; }
   [[nodiscard]] std::uint64_t resets() const { return resets_; }
+  [[nodiscard]] std::uint64_t errors() const { return errors_; }
+  [[nodiscard]] std::uint64_t errors_withheld() const { return errors_withheld_; }
   [[nodiscard]] std::uint64_t packets_in() const { return packets_in_; }
   [[nodiscard]] std::uint64_t fate(core::Fate fate) const { return fates_[static_cast<std::size_t>(fate)]; }
   [[nodiscard]] std::uint64_t half_open() const;
@@ -117,9 +125,15 @@ class PlainSwitch {
   Outcome bind(const Packet& packet, const std::shared_ptr<Binding>& binding);
   Outcome forward(const Packet& packet, Session& session, bool from_client);
   Outcome end_terminated(const Packet& packet, Session& session, bool from_client);
+  Outcome of_error(const Packet& packet);
+  Outcome forward_error(const Packet& packet, const Error& error, Session& session, bool from_client);
+  std::optional<Sent> complain(const Packet& packet, const Outcome& outcome, unsigned worker);
+  [[nodiscard]] bool may_complain(unsigned worker, core::Fate fate, Tick now);
+  Sent answer(const Packet& packet, const Bytes& frame) const;
   void note(const Packet& packet, Session& session, bool from_client);
 
   [[nodiscard]] std::optional<core::Fate> may_open(const Packet& packet) const;
+  [[nodiscard]] Outcome refused(core::Fate fate, const Binding& chosen) const;
   [[nodiscard]] core::Fate fate_at(const Packet& packet, const Binding& binding);
   [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
   [[nodiscard]] Found holder(const Packet& packet, const Binding& binding);
@@ -140,6 +154,8 @@ class PlainSwitch {
   [[nodiscard]] std::optional<Way> way_to(const Ip& address) const;
   [[nodiscard]] bool find_ways(Session& session) const;
   [[nodiscard]] bool is_vip(const Ip& address) const;
+  /// To a VIP, or from the address of a real server.
+  [[nodiscard]] bool concerns(const View& view) const;
   [[nodiscard]] bool is_real(const View& view) const;
   [[nodiscard]] static std::array<TallyKey, 3> tallies_of(const Binding& binding);
 
@@ -152,13 +168,21 @@ class PlainSwitch {
   std::vector<core::Route> routes_;
   std::map<unsigned, std::uint16_t> mtus_;
   std::set<std::pair<unsigned, Ip>> neighbours_;
+  std::map<std::pair<unsigned, bool>, Ip> addresses_;
+  /// Errors of one kind that a worker may send, in thousandths, and since when.
+  struct Stock {
+    std::uint64_t thousandths = 0;
+    Tick since;
+  };
+  std::map<std::pair<unsigned, core::Fate>, Stock> stocks_;
   std::uint32_t closed_ticks_ = 0;
   bool check_resets_ = false;
+  bool answer_closed_ports_ = false;
 
   std::list<Session> sessions_;
   std::map<TallyKey, Tally> tallies_;
   std::array<std::uint64_t, core::kFates> fates_{};
-  std::uint64_t packets_in_ = 0, terminated_ = 0, resets_ = 0;
+  std::uint64_t packets_in_ = 0, terminated_ = 0, resets_ = 0, errors_ = 0, errors_withheld_ = 0;
   std::string complaint_;
 };
 

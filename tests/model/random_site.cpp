@@ -97,6 +97,7 @@ void RandomSite::change_settings(Dice& dice) {
   client_processing_ = !dice.percent(5);
   server_processing_ = !dice.percent(5);
   check_resets_ = dice.percent(50);
+  answer_closed_ports_ = dice.percent(50);
   closed_seconds_ = dice.between(0, 4);
 }
 
@@ -125,6 +126,7 @@ forwarding::Generation RandomSite::generation() const {
   }
   out.mutable_ageing()->set_closed_seconds(closed_seconds_);
   out.mutable_settings()->set_check_resets(check_resets_);
+  out.mutable_settings()->set_answer_closed_ports(answer_closed_ports_);
   for (const Service& from : services_) {
     auto& service = *out.add_service();
     service.set_virt(from.virt);
@@ -161,6 +163,16 @@ forwarding::States RandomSite::states(Dice& dice) const {
     auto& operation = *out.add_operation();
     operation.set_real(dice.between(1, kReals));
     operation.set_operation(dice.percent(50) ? forwarding::DRAIN : forwarding::ENABLED);
+  }
+  return out;
+}
+
+std::map<std::pair<unsigned, bool>, Ip> RandomSite::addresses(Dice& dice) {
+  std::map<std::pair<unsigned, bool>, Ip> out;
+  for (unsigned port = 1; port <= kPorts; ++port) {
+    for (const bool ipv6 : {false, true}) {
+      if (!dice.percent(10)) out[{port, ipv6}] = address(port, 1, ipv6);
+    }
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/routes.h"
@@ -33,6 +34,9 @@ class RandomSite {
   [[nodiscard]] forwarding::States states(Dice& dice) const;
   /// Routes to all networks, or with a gateway, or with one missing.
   [[nodiscard]] std::vector<core::Route> routes(Dice& dice) const;
+
+  /// The switch's own addresses, by port and whether they are of IPv6; now and then one is missing.
+  [[nodiscard]] static std::map<std::pair<unsigned, bool>, Ip> addresses(Dice& dice);
 
   [[nodiscard]] static Ip address(unsigned net, std::uint32_t host, bool ipv6);
   [[nodiscard]] static bool is_ipv6(std::uint32_t virt) { return virt == kVirts; }
@@ -65,7 +69,7 @@ class RandomSite {
   std::set<std::uint32_t> moved_;                        ///< real servers with another address
   std::set<std::uint32_t> http_;                         ///< real servers with another health check
   bool client_processing_ = true, server_processing_ = true;
-  bool check_resets_ = true;
+  bool check_resets_ = true, answer_closed_ports_ = false;
   std::uint32_t closed_seconds_ = 1;
   std::uint64_t number_ = 0;
 };

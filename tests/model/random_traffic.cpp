@@ -87,8 +87,8 @@ Packet stray(Dice& dice, const RandomSite& site) {
   return flow.tcp(rport, random_client_port(dice), dice.one_of(kFlags)).seq(dice.below(5));
 }
 
-// What is no TCP and no UDP, or from the VIP to itself. Fragments, ICMP errors and broken headers have models
-// and fuzz targets of their own.
+// What is no TCP and no UDP, or from the VIP to itself. Fragments and broken headers have models and fuzz
+// targets of their own.
 Packet odd(Dice& dice) {
   const std::uint32_t virt = dice.between(1, RandomSite::kVirts);
   const Ip vip = RandomSite::vip(virt);
@@ -115,13 +115,10 @@ Packet varied(Dice& dice, Packet packet) {
   return packet;
 }
 
-unsigned random_port(Dice& dice, const RandomSite& site, const Packet& packet) {
+unsigned random_port(Dice& dice, const Packet& packet) {
   if (dice.percent(3)) return dice.between(1, RandomSite::kPorts);
-  for (std::uint32_t real = 1; real <= RandomSite::kReals; ++real) {
-    const bool from_it = packet.source == site.rip(real, false) || packet.source == site.rip(real, true);
-    if (from_it) return RandomSite::port_of(real);
-  }
-  return 1;
+  const unsigned net = packet.is_ipv6() ? packet.source.octets[5] : packet.source.octets[14];
+  return net == 2 || net == 3 ? net : 1;
 }
 
 }  // namespace
@@ -129,12 +126,14 @@ unsigned random_port(Dice& dice, const RandomSite& site, const Packet& packet) {
 Wire random_frame(Dice& dice, const RandomSite& site, const plain::PlainSwitch& known) {
   const std::uint32_t kind = dice.below(100);
   const bool talks = kind < 65 && !known.sessions().empty();
-  Packet packet = talks                                   ? of_session(dice, dice.one_of(known.sessions()))
+  Packet packet = dice.percent(10)                        ? random_error(dice, site, known)
+                  : talks                                 ? of_session(dice, dice.one_of(known.sessions()))
                   : kind < 90 && !site.services().empty() ? opening(dice, site)
                   : kind < 96                             ? stray(dice, site)
                                                           : odd(dice);
   packet = varied(dice, std::move(packet));
-  Wire wire = packet.in(random_port(dice, site, packet));
+  Wire wire = packet.in(random_port(dice, packet));
+  if (dice.percent(1)) wire.bytes[0] |= 1;  // to many
   return wire;
 }
 

@@ -11,4 +11,7 @@ namespace headgate::testing {
 /// switch knows, at every stage of their life.
 [[nodiscard]] Wire random_frame(Dice& dice, const RandomSite& site, const plain::PlainSwitch& known);
 
+/// An ICMP error as somebody may send who received a packet of the switch.
+[[nodiscard]] Packet random_error(Dice& dice, const RandomSite& site, const plain::PlainSwitch& known);
+
 }  // namespace headgate::testing

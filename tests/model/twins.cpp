@@ -25,16 +25,8 @@ std::string text(const std::optional<plain::Sent>& sent) {
   return sent ? text(*sent) : "nothing";
 }
 
-// Answers by ICMP are told by the packet tests of ICMP, not here.
-bool is_icmp(const core::Frame& frame) {
-  const std::uint8_t protocol = plain::look({frame.data, frame.data + frame.length}).protocol;
-  return protocol == kIcmp || protocol == kIcmp6;
-}
-
 std::optional<plain::Sent> sent(const core::Frame& frame) {
   const bool held = frame.action == core::Action::hold;
-  if (frame.action != core::Action::drop && frame.fate >= core::Fate::drop_truncated && is_icmp(frame))
-    return {};
   if (!held && frame.action != core::Action::transmit) return {};
   return plain::Sent{{frame.port + 1u, Bytes(frame.data, frame.data + frame.length)}, held};
 }
@@ -125,6 +117,17 @@ void Twins::set_mtu(unsigned port, std::uint16_t mtu) {
   plain_.set_mtu(port, mtu);
 }
 
+void Twins::set_addresses(const std::map<std::pair<unsigned, bool>, Ip>& addresses) {
+  core::PortAddresses real;
+  for (const auto& [where, address] : addresses) {
+    const auto [port, ipv6] = where;
+    (ipv6 ? real.v6 : real.v4)[port - 1] = address;
+  }
+  director_.set_addresses(real);
+  plain_.set_addresses(addresses);
+  generation_ = director_.build();
+}
+
 void Twins::resolve(unsigned port, const Ip& neighbour) {
   shared_.hops.resolve(static_cast<core::PortIndex>(port - 1), neighbour, mac_of_host(neighbour));
   plain_.resolve(port, neighbour);
@@ -164,8 +167,8 @@ void Twins::pass_worker(unsigned worker, const std::vector<Wire>& frames) {
   std::vector<Buffer> buffers, room;
   std::vector<core::Frame> burst, spare;
   for (const Wire& wire : frames) {
-    // As much as a reset in the frame's place may need.
-    buffers.emplace_back(std::max<std::size_t>(wire.bytes.size(), 64), wire.bytes);
+    // As much as a reset or an ICMP error in the frame's place may need.
+    buffers.emplace_back(std::max<std::size_t>(wire.bytes.size() + core::kAnswerRoom, 64), wire.bytes);
     burst.push_back(buffers.back().frame(wire.bytes.size(), wire.port));
     room.emplace_back(kSpare);
     spare.push_back(room.back().frame());
@@ -173,7 +176,8 @@ void Twins::pass_worker(unsigned worker, const std::vector<Wire>& frames) {
   core::Spares spares{spare};
   workers_[worker]->process(burst, spares, *generation_, now_);
   std::vector<plain::Sent> own;
-  for (std::size_t i = 0; i < frames.size() && difference_.empty(); ++i) compare(frames[i], burst[i], own);
+  for (std::size_t i = 0; i < frames.size() && difference_.empty(); ++i)
+    compare(worker, frames[i], burst[i], own);
   std::vector<plain::Sent> made;
   for (std::size_t i = 0; i < spares.used; ++i) {
     if (const auto packet = sent(spare[i])) made.push_back(*packet);
@@ -186,12 +190,13 @@ void Twins::pass_worker(unsigned worker, const std::vector<Wire>& frames) {
   differ(all);
 }
 
-void Twins::compare(const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own) {
+void Twins::compare(unsigned worker, const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own) {
   const auto real = sent(out);
-  plain::Choice choice{
-      .fate = out.fate, .server = {}, .port = 0, .remembers = [&](const plain::Session& session) {
-        return remembers(session);
-      }};
+  plain::Choice choice{.fate = out.fate,
+                       .server = {},
+                       .port = 0,
+                       .worker = worker,
+                       .remembers = [&](const plain::Session& session) { return remembers(session); }};
   if (out.fate == core::Fate::to_real && real) {
     const plain::View view = plain::look(real->wire.bytes);
     choice.server = view.destination;
@@ -257,6 +262,8 @@ void Twins::compare_counts() {
   expect("sessions", stats.current_sessions(), plain_.sessions().size());
   expect("terminated", stats.terminated_sessions(), plain_.terminated());
   expect("resets", stats.resets_built(), plain_.resets());
+  expect("errors", stats.errors_built(), plain_.errors());
+  expect("errors that a limit kept back", stats.errors_withheld(), plain_.errors_withheld());
   expect("packets in", stats.packets_in(), plain_.packets_in());
   std::uint64_t sum = 0;
   for (int fate = 0; fate < stats.fate_size(); ++fate) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/director.h"
@@ -25,6 +27,8 @@ class Twins {
   void set_states(const forwarding::States& states);
   void set_routes(const std::vector<core::Route>& routes);
   void set_mtu(unsigned port, std::uint16_t mtu);
+  /// The switch's own addresses, by port and whether they are of IPv6.
+  void set_addresses(const std::map<std::pair<unsigned, bool>, Ip>& addresses);
   void resolve(unsigned port, const Ip& neighbour);
   void forget(unsigned port, const Ip& neighbour);
 
@@ -45,7 +49,7 @@ class Twins {
   struct Buffer;
   void settle();
   void pass_worker(unsigned worker, const std::vector<Wire>& frames);
-  void compare(const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own);
+  void compare(unsigned worker, const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own);
   void compare_rows(const forwarding::Stats& stats);
   void compare_failures();
   void differ(std::string what);
