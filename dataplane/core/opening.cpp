@@ -114,10 +114,11 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
   std::uint64_t hash = hash_from_real(event, *chosen.member);
   table_.prefetch_bucket(hash);  // while its ways are looked up
   Ways ways = find_ways(chosen.member->binding, client, event.generation, event.now);
-  if (!key_is_free(event, *chosen.member, hash)) {
+  if (!take_key(event, *chosen.member, hash)) {
     chosen = choose_other(event, choosing, chosen);
     if (chosen.member == nullptr) return refuse(event);
     hash = hash_from_real(event, *chosen.member);
+    static_cast<void>(take_key(event, *chosen.member, hash));
     ways = find_ways(chosen.member->binding, client, event.generation, event.now);
   }
   Fate problem = ways.problem;
@@ -162,7 +163,9 @@ const Member* Switch::least_loaded(const Event& event, const Choosing& choosing)
     const std::uint64_t load = shared_.tallies[member.real].current.load(std::memory_order_relaxed);
     const bool full = member.maxcon != 0 && load >= member.maxcon;
     if (full || (best != nullptr && load * best->weight >= least * member.weight)) continue;
-    if (!takes(choosing, member) || !key_is_free(event, member, hash_from_real(event, member))) continue;
+    if (!takes(choosing, member)) continue;
+    const Session* taken = holder(event, member, hash_from_real(event, member));
+    if (taken != nullptr && !gives_way(*taken)) continue;
     best = &member;
     least = load;
   }
@@ -173,14 +176,24 @@ std::uint64_t Switch::hash_from_real(const Event& event, const Member& member) c
   return table_.hash(from_real(event.parsed.key, member), event.parsed.transport());
 }
 
-bool Switch::key_is_free(const Event& event, const Member& member, std::uint64_t hash) noexcept {
+// The session that has this key of a server's packets already; null when there is none.
+Session* Switch::holder(const Event& event, const Member& member, std::uint64_t hash) noexcept {
   Side from{};
-  Session* holder = table_.find(from_real(event.parsed.key, member), event.parsed.transport(), hash, from);
-  if (holder == nullptr) return true;
-  const Life life = holder->life().life();
-  const bool over = life == Life::closed || life == Life::closing || terminated(*holder);
-  if (over) forget(*holder);
-  return over;
+  return table_.find(from_real(event.parsed.key, member), event.parsed.transport(), hash, from);
+}
+
+bool Switch::gives_way(const Session& session) const noexcept {
+  const Life life = session.life().life();
+  return life == Life::closed || life == Life::closing || terminated(session);
+}
+
+// Whether a session may have this key; one that is over gives way.
+bool Switch::take_key(const Event& event, const Member& member, std::uint64_t hash) noexcept {
+  Session* before = holder(event, member, hash);
+  if (before == nullptr) return true;
+  if (!gives_way(*before)) return false;
+  forget(*before);
+  return true;
 }
 
 Session* Switch::bind(const Event& event, const Service& service, const Chosen& chosen,

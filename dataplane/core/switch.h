@@ -254,7 +254,9 @@ class Switch {
   Session* bind(const Event& event, const Service& service, const Chosen& chosen,
                 std::uint64_t hash_from_real) noexcept;
   [[nodiscard]] std::uint64_t hash_from_real(const Event& event, const Member& member) const noexcept;
-  bool key_is_free(const Event& event, const Member& member, std::uint64_t hash) noexcept;
+  [[nodiscard]] Session* holder(const Event& event, const Member& member, std::uint64_t hash) noexcept;
+  [[nodiscard]] bool gives_way(const Session& session) const noexcept;
+  bool take_key(const Event& event, const Member& member, std::uint64_t hash) noexcept;
 
   // ending.cpp: counts, resets and ends
   Fate end_terminated(const Event& event, Session& session, Side from) noexcept;
