@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the packet path promises whatever comes: no allocation, bounded work, recovery from a full table,
 // counts that agree.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -226,6 +228,79 @@ TEST(Limits, ClearedStatsStartAfreshAndCurrentsStay) {
     EXPECT_EQ(all.real(0).counts().highest(), static_cast<std::uint64_t>(round + 1));
     EXPECT_EQ(all.packets_in(), 0u);
   }
+}
+
+// ---- Counts of a session that wrap
+
+class VolumeTest : public ::testing::TestWithParam<bool> {
+ protected:
+  using Counts = std::array<std::uint64_t, 4>;  ///< packets and octets, of the client and of its server
+
+  /// Passes one frame of so many bytes `times` times, and looks at the counts and the way after each.
+  void pass(std::size_t size, std::uint32_t times) {
+    const std::string payload(size - kHeaders, 'x');
+    Wire wire = from_client ? session.says(kAck, payload).in(kClientPort)
+                            : session.answers(kAck, payload).in(kServerPort);
+    const Bytes headers(wire.bytes.begin(), wire.bytes.begin() + kHeaders);
+    const Mac next = mac_of_host(host(from_client ? kServer1 : kClient));
+    Counts expected = counts();
+    for (std::uint32_t i = 1; i <= times; ++i) {
+      std::ranges::copy(headers, wire.bytes.begin());
+      const core::Frame frame = process(wire);
+      ASSERT_EQ(frame.action, core::Action::transmit) << i;
+      ASSERT_TRUE(std::equal(next.octets.begin(), next.octets.end(), frame.data)) << i;
+      expected[from_client ? 0 : 2] += 1;
+      expected[from_client ? 1 : 3] += size;
+      ASSERT_EQ(counts(), expected) << i << " of " << size << " bytes";
+    }
+  }
+
+  void SetUp() override {
+    for (const unsigned port : {kClientPort, kServerPort})
+      bench.shared.set_port(static_cast<core::PortIndex>(port - 1), mac_of_port(port), 65521);
+  }
+
+  static constexpr std::size_t kHeaders = 54;
+  const bool from_client = GetParam();
+  const std::uint32_t handshake = from_client ? 2 : 1;  ///< packets
+  Bench bench{web(1), {.sessions = 1}};
+  Connection session = Connection::open(bench, 40000);
+
+ private:
+  core::Frame process(Wire& wire) {
+    const auto size = static_cast<std::uint16_t>(wire.bytes.size());
+    std::array<core::Frame, 1> frames{core::Frame{.data = wire.bytes.data(),
+                                                  .length = size,
+                                                  .capacity = size,
+                                                  .port = static_cast<core::PortIndex>(wire.port - 1)}};
+    core::Spares none;
+    bench.worker().process(frames, none, *bench.generation, bench.now);
+    return frames[0];
+  }
+  Counts counts() {
+    std::vector<core::SessionView> views;
+    std::size_t cursor = 0;
+    bench.worker().dump(cursor, 1, {}, bench.now, views);
+    const core::SessionView& view = views.at(0);
+    return {view.packets_client, view.octets_client, view.packets_real, view.octets_real};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Directions, VolumeTest, ::testing::Bool(),
+                         [](const auto& direction) { return direction.param ? "FromClient" : "FromServer"; });
+
+TEST_P(VolumeTest, Beyond65536PacketsAndThen4GiBIsCountedToTheOctet) {
+  pass(65535, 65'540);
+}
+
+// 131,072 packets of half of 65,536 bytes are 4 GiB. A packet of the handshake is so much shorter as one of
+// the longest frames is longer.
+TEST_P(VolumeTest, BothAtTheSamePacketAreCountedToTheOctet) {
+  pass(65535, handshake);
+  pass(32768, 131'072);
+}
+TEST_P(VolumeTest, FourGiBOnePacketBeforeTheOtherAreCountedToTheOctet) {
+  pass(65535, handshake + 1);
+  pass(32768, 131'072);
 }
 
 }  // namespace
