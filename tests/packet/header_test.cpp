@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers that lie, options and extension headers, checksums of UDP: each refused by its own name, or passed
 // on right (reports 86, 88).
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -105,6 +108,82 @@ TEST_P(HeaderTest, TranslationEqualsRecomputationForRandomTuples) {
     expected.hop.reset();
     ASSERT_EQ(sent[0], expected.out(kServerPort)) << round;
   }
+}
+
+// ---- Lengths that lie, in packets of open sessions
+
+/// What a short frame says of itself.
+struct Claims {
+  std::size_t size = 0;       ///< of the frame, which is the truth
+  std::size_t datagram = 0;   ///< from the IP header on
+  std::size_t transport = 0;  ///< the header of TCP, or all of UDP
+};
+
+class LyingLengths : public HeaderTest {
+ protected:
+  void SetUp() override {
+    Connection::open(bench, 40000, bed.client, bed.vip);
+    bench.from_client(query());
+    bench.from_server(ip(bed.server, bed.client).udp(5353, 40000, "answer"));
+    ASSERT_THAT(bench.states(), ElementsAre("open", "open"));
+  }
+  [[nodiscard]] std::size_t ip_header() const { return l4() - 14; }
+  [[nodiscard]] bool holds(const Claims& claims, bool tcp) const {
+    const std::size_t least = tcp ? 20 : 8;
+    return claims.datagram + 14 <= claims.size && claims.transport >= least &&
+           ip_header() + claims.transport <= claims.datagram;
+  }
+  [[nodiscard]] Bytes frame(const Packet& packet, const Claims& claims) const {
+    Bytes bytes = packet.in(kClientPort).bytes;
+    if (bed.v6) {
+      set16(bytes, 18, static_cast<std::uint16_t>(claims.datagram - ip_header()));
+    } else {
+      set16(bytes, 16, static_cast<std::uint16_t>(claims.datagram));
+      set16(bytes, 24, 0);
+      set16(bytes, 24, internet_checksum(slice(bytes, 14, 34)));
+    }
+    if (packet.protocol == kTcp)
+      bytes[l4() + 12] = static_cast<std::uint8_t>(claims.transport / 4 << 4);
+    else
+      set16(bytes, l4() + 4, static_cast<std::uint16_t>(claims.transport));
+    bytes.resize(claims.size);
+    return bytes;
+  }
+  /// Whether it is sent. It lies in a buffer of its own size, so that the address sanitizer sees any byte
+  /// read beyond.
+  [[nodiscard]] bool passes(const Bytes& bytes) {
+    const auto buffer = std::make_unique<std::uint8_t[]>(bytes.size());
+    std::ranges::copy(bytes, buffer.get());
+    const auto size = static_cast<std::uint16_t>(bytes.size());
+    std::array<core::Frame, 1> frames{core::Frame{.data = buffer.get(), .length = size, .capacity = size}};
+    core::Spares none;
+    bench.worker().process(frames, none, *bench.generation, bench.now);
+    const bool sent = frames[0].action == core::Action::transmit;
+    EXPECT_TRUE(sent || std::equal(bytes.begin(), bytes.end(), buffer.get()));
+    return sent;
+  }
+  void expect_truth_alone(const Packet& packet, std::size_t unit) {
+    std::size_t passed = 0;
+    for (Claims claims; claims.size <= l4() + 46; ++claims.size) {
+      for (claims.datagram = bed.v6 ? 40 : 0; claims.datagram <= claims.size; ++claims.datagram) {
+        for (claims.transport = 0; claims.transport < 60; claims.transport += unit) {
+          const bool sent = passes(frame(packet, claims));
+          ASSERT_EQ(sent, holds(claims, packet.protocol == kTcp))
+              << claims.size << " bytes say " << claims.datagram << " and " << claims.transport;
+          passed += sent ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(passed, 100u);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Families, LyingLengths, ::testing::Values(&kBed4, &kBed6), family_name);
+
+TEST_P(LyingLengths, OfTcpAreNotBelieved) {
+  expect_truth_alone(ip(bed.client, bed.vip).tcp(40000, 80, kAck, std::string(60, 'x')).seq(1001), 4);
+}
+TEST_P(LyingLengths, OfUdpAreNotBelieved) {
+  expect_truth_alone(query(std::string(60, 'x')), 1);
 }
 
 // ---- IPv4
