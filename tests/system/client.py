@@ -270,6 +270,38 @@ def udp_hold(host, port, timeout):
                 return
 
 
+def stream(host, port, every):
+    """One session with a datagram every so many seconds until standard input ends; then the longest time between two
+    answers, and who gave them. A line "count" asks for the answers so far."""
+    seen, stop = {"answers": 0, "gap": 0.0, "servers": set()}, threading.Event()
+
+    def listen(sock):
+        last = None
+        while not stop.is_set():
+            try:
+                seen["servers"].add(sock.recv(65536).partition(b" ")[0].decode())
+            except OSError:  # nothing now, or a refusal, which no server stands behind
+                continue
+            now = time.monotonic()
+            seen.update(answers=seen["answers"] + 1, gap=max(seen["gap"], now - (last or now)))
+            last = now
+
+    def send(sock):
+        while not stop.wait(float(every)):
+            sock.send(b"x")
+
+    with udp_socket(host, port, 0.2) as sock:
+        threads = [threading.Thread(target=work, args=(sock,)) for work in (listen, send)]
+        for thread in threads:
+            thread.start()
+        while told("count"):
+            say(answers=seen["answers"])
+        stop.set()
+        for thread in threads:
+            thread.join()
+    say(answers=seen["answers"], gap_ms=round(seen["gap"] * 1000), servers=sorted(seen["servers"]))
+
+
 IP_RECVERR, IPV6_RECVERR = 11, 25  # of Linux; the socket module has no names for them
 
 
@@ -350,6 +382,6 @@ def serve_upload(port):
 
 if __name__ == "__main__":
     VERBS = {"http": http, "ftp": ftp, "dial": dial, "load": load, "hold": hold, "download": download, "upload": upload,
-             "udp": udp, "udp-hold": udp_hold, "one-hop": one_hop, "half-close": half_close,
+             "udp": udp, "udp-hold": udp_hold, "stream": stream, "one-hop": one_hop, "half-close": half_close,
              "serve-udp": serve_udp, "serve-upload": serve_upload, "serve-half-close": serve_half_close}
     VERBS[sys.argv[1]](*sys.argv[2:])

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import network
@@ -103,6 +104,11 @@ class Switch:
             return None
         return pid if start_time(pid) else None
 
+    def runs_for(self, name):
+        """Seconds since a program was started; 0 while it does not run."""
+        started = start_time(self.pid(name)) if self.pid(name) else None
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK") if started else 0.0
+
     def kill(self, name):
         """kill -9; returns after the process is gone."""
         pid = wait_until(lambda: self.pid(name), f"{name} to run")
@@ -172,6 +178,11 @@ class Switch:
         if not match:
             raise LabError(f"/stats/slb/maint has no row '{row}'")
         return int(match.group(1))
+
+    def sessions_opened(self, virt):
+        """How many sessions a virtual server has had in all, as /stats/slb/virt says."""
+        _address, _current, total, _highest, _octets = self.show(f"/stats/slb/virt {virt}").splitlines()[-1].split()
+        return int(total)
 
     def dataplane_connected(self):
         """True when headgated and the dataplane talk to each other."""

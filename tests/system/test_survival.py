@@ -7,9 +7,11 @@ import time
 
 import clients
 import network
+import servers
 import story
 from host import wait_until
 from lab_case import LabCase
+from supervisor import QUICK
 from switch import RUN
 
 
@@ -47,6 +49,20 @@ class Killed(LabCase):
             for client in (first, second):
                 self.assertEqual(client.hear(90), {"event": "done", "sha256": story.download_sum()})
         self.switch.wait_all_up()
+
+    def test_a_session_of_datagrams_goes_on_through_a_kill_of_the_dataplane(self):
+        wait_until(lambda: self.switch.runs_for("headgate-dataplane") > QUICK, "a restart at once to be due", 2 * QUICK)
+        with clients.Client("stream", network.VIP, servers.UDP_PORT, 0.002) as stream:
+            wait_until(lambda: stream.ask("count")["answers"] > 100, "the stream to run")
+            opened = self.switch.sessions_opened(1)
+            self.switch.kill("headgate-dataplane")
+            before = stream.ask("count")["answers"]
+            wait_until(lambda: stream.ask("count")["answers"] > before + 100, "the stream to go on")
+            self.switch.wait_all_up()
+            result = stream.finish()
+        print(f"gap: {result['gap_ms']} ms", flush=True)  # to watch; how fast this machine is says nothing of the product
+        self.assertEqual(self.switch.sessions_opened(1), opened, "the session is the one of before")
+        self.assertEqual(len(result["servers"]), 1, result)
 
     def test_both_killed_come_back_on_what_was_applied_though_never_saved(self):
         self.switch.change('/cfg/slb/real 3/name "applied only"')
