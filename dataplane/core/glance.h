@@ -83,7 +83,7 @@ template <Transport transport>
 
 /// Looks at a frame. Reads nothing outside of it.
 [[gnu::always_inline]] inline void look(const Frame& frame, const HashSeed& seed, Glance& out) noexcept {
-  // Nothing that is shorter goes over a wire.
+  // Nothing that is shorter goes over a wire; a veth may pad nothing, and that is left to parse().
   if (frame.length >= kEthernetHeader + kIpHeader + kTcpHeader) [[likely]] {
     const __m128i start =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(frame.data + offset::ethernet_type));

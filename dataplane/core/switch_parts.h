@@ -6,7 +6,7 @@
 
 #include "dataplane/core/burst.h"
 
-// What the parts of the switch (switch.cpp, opening.cpp, ending.cpp, looking.cpp) have in common.
+// What the parts of the switch (switch.cpp, pipeline.cpp, opening.cpp, complaining.cpp) have in common.
 namespace headgate::core {
 
 /// Whether a port is in a set of ports, a bit each.

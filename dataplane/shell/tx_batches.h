@@ -16,7 +16,7 @@ namespace headgate::shell {
 /// the worker passes between two plans.
 class TxBatches {
  public:
-  /// Takes the packet over; sends the batch when it is full.
+  /// Takes the packet over; a batch that is full is sent before.
   void add(std::uint16_t device, rte_mbuf* packet) noexcept {
     Batch& batch = batches_[device];
     if (batch.count % kBatch == 0) [[unlikely]]
