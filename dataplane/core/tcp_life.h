@@ -83,6 +83,10 @@ struct TcpLife {
     if (answers_syn)
       return segment.has(tcp::ack) &&
              segment.acknowledgement - acked[Side::client] - 1 < next[Side::client] - acked[Side::client];
+    // A server that still has a connection of these ports answers a SYN with what it waits for there; the
+    // client's reset has just that number (RFC 9293, 3.5.1; RFC 5961, 4.2).
+    if (from == Side::client && opening())
+      return segment.sequence == acked[from] || segment.sequence + kUnseen - next[from] <= 2 * kUnseen;
     return near(from, segment.sequence);
   }
 
@@ -110,13 +114,14 @@ struct TcpLife {
   }
 
  private:
+  [[nodiscard]] constexpr bool opening() const noexcept { return (marks & kOpen) == 0; }
+
   // A server's first segment, or a SYN while the connection opens, starts its side's numbers; a FIN ends
   // them.
   constexpr void advance(Side from, const Segment& segment) noexcept {
     const bool client = from == Side::client;
     const bool first = !client && (marks & kAnswered) == 0;
-    const bool opening = (marks & kOpen) == 0;
-    if (opening && (segment.has(tcp::syn) || first)) {
+    if (opening() && (segment.has(tcp::syn) || first)) {
       next[from] = segment.end();
       acked[from] = segment.sequence;
       return;
@@ -125,10 +130,11 @@ struct TcpLife {
     if (!ended && segment.end() - next[from] < kFarthest) next[from] = segment.end();
   }
 
-  // What was never seen can't be acknowledged.
+  // What was never seen can't be acknowledged, but for what a server says to a SYN (may_reset).
   constexpr void acknowledge(Side from, std::uint32_t number) noexcept {
     std::uint32_t& others = acked[other(from)];
-    if (number - others <= next[other(from)] - others) others = number;
+    const bool covers = number - others <= next[other(from)] - others;
+    if (covers || (from == Side::real && opening())) others = number;
   }
 
   [[nodiscard]] constexpr bool near(Side from, std::uint32_t sequence) const noexcept {

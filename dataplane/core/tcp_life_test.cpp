@@ -135,6 +135,28 @@ TEST(TcpLife, AResetThatAnswersASynAcknowledgesIt) {
   EXPECT_FALSE(life.may_reset(Side::real, {tcp::rst, 0, 0, 0}));
 }
 
+TEST(TcpLife, AResetAfterAChallengedSynHasTheNumberOfTheChallenge) {
+  const Step challenge{Side::real, {tcp::ack, 7000, 0x9000000, 0}};
+  const TcpLife life = after({kSyn, challenge});
+  const std::uint32_t after_syn = life.next[Side::client];
+  const auto may = [&](std::uint32_t sequence) {
+    return life.may_reset(Side::client, {tcp::rst, sequence, 0, 0});
+  };
+  EXPECT_TRUE(may(0x9000000));
+  EXPECT_FALSE(may(0x9000001));
+  EXPECT_FALSE(may(0x8ffffff));
+  EXPECT_TRUE(may(after_syn)) << "a client that gives up";
+  EXPECT_FALSE(may(after_syn + 65536));
+  EXPECT_FALSE(may(after_syn - 65536));
+}
+
+TEST(TcpLife, AfterAChallengeTheHandshakeOpensAsEver) {
+  const Step challenge{Side::real, {tcp::ack, 7000, 0x9000000, 0}};
+  const TcpLife life = after({kSyn, challenge, kAnswer, kDone});
+  EXPECT_EQ(life.life(), Life::open);
+  EXPECT_EQ(life.acked, after({kSyn, kAnswer, kDone}).acked);
+}
+
 TEST(TcpLife, AResetClosesFromAnyState) {
   const Step reset{Side::real, {tcp::rst, 5000, 0, 0}};
   for (const auto& before : std::vector<std::vector<Step>>{

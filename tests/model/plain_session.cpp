@@ -30,7 +30,8 @@ void Connection::pass(bool from_client, const View& segment) {
   const bool believed = segment.has(kFin) && in_window(mine, segment.after());
   if (!segment.has(kFin) || believed) see(from_client, segment);
   const bool of_seen = distance(other.acked, segment.acknowledgement) <= distance(other.acked, other.next);
-  if (segment.has(kAck) && of_seen) other.acked = segment.acknowledgement;
+  const bool challenges = !from_client && !open_;  // what it says to a SYN, the client's reset will say
+  if (segment.has(kAck) && (of_seen || challenges)) other.acked = segment.acknowledgement;
   if (from_client && answered_ && segment.has(kAck) && !segment.has(kSyn)) open_ = true;
   if (!from_client) answered_ = true;
   if (believed) mine.fin = true;
@@ -51,6 +52,9 @@ void Connection::see(bool from_client, const View& segment) {
 }
 
 bool Connection::may_reset(bool from_client, const View& segment) const {
+  if (from_client && !open_)
+    return segment.sequence == client_.acked ||
+           distance(client_.next, segment.sequence + kWindow) <= 2 * kWindow;
   if (from_client || answered_) return in_window(from_client ? client_ : real_, segment.sequence);
   const std::uint32_t sent = distance(client_.acked, client_.next);
   const std::uint32_t acknowledged = distance(client_.acked, segment.acknowledgement);

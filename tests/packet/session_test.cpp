@@ -43,6 +43,21 @@ TEST(Session, AChallengedSynPassesAndTheNextOneOpensAnew) {
   EXPECT_EQ(bench.current(1), 1u);
 }
 
+// The switch has forgotten the connection that the server still has.
+TEST(Session, AResetAfterAChallengeReachesTheServerThoughResetsAreChecked) {
+  Site site = web(1);
+  site.edit().mutable_settings()->set_check_resets(true);
+  Bench bench(site);
+  const auto session = Connection::begin(bench, 40000);
+  const Packet challenge = session.answers(kAck).ack(77000);
+  reaches_client(bench, session, challenge);
+  EXPECT_THAT(bench.from_client(session.says(kRst).seq(78000)), IsEmpty());
+  reaches_server(bench, session, session.says(kRst).seq(77000));
+  EXPECT_THAT(bench.states(), ElementsAre("closed"));
+  Connection::open(bench, 40000);
+  EXPECT_THAT(bench.states(), ElementsAre("open"));
+}
+
 // Linux selftest conntrack_ack_loss_stall.
 TEST(Session, AFirstSegmentSentAgainPassesAfterManyOthers) {
   Bench bench(web(1));
