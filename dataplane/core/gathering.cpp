@@ -24,13 +24,24 @@ Fate fate_of(Fragments::Verdict verdict) noexcept {
   }
 }
 
+Fragment fragment_in(const Frame& frame) noexcept {
+  IpHeader header;
+  const std::uint8_t* ip = frame.data + offset::ip;
+  static_cast<void>(read_ip(ip, frame.length - kEthernetHeader, Extent::whole, header));
+  return fragment_of(ip, header);
+}
+
 }  // namespace
 
 // Makes of a fragment of the switch's a packet of its flow, or says what else becomes of it. Any other stays
 // what it is: the kernel's.
 void Switch::gather(Frame& frame, Parsed& parsed, const Generation& generation, Tick now) noexcept {
   const std::uint32_t parked_as = std::exchange(frame.datagram, 0);
-  if (!generation.layout->concerns(parsed.key)) return;
+  if (!generation.layout->concerns(parsed.key)) {
+    // Its VIP or server went while it waited; the table must not go on counting it.
+    if (parked_as != 0) static_cast<void>(fragments_.take(fragment_in(frame), parked_as, now));
+    return;
+  }
   if (frame.ports == 0) {
     frame.ports = flow_of(frame, parsed, parked_as, now);
     if (frame.ports == 0) return;
@@ -48,10 +59,7 @@ void Switch::gather(Frame& frame, Parsed& parsed, const Generation& generation, 
 
 // The ports of a fragment's flow; 0 when it has to wait or is refused.
 std::uint32_t Switch::flow_of(Frame& frame, Parsed& parsed, std::uint32_t parked_as, Tick now) noexcept {
-  IpHeader header;
-  const std::uint8_t* ip = frame.data + offset::ip;
-  static_cast<void>(read_ip(ip, frame.length - kEthernetHeader, Extent::whole, header));
-  const Fragments::Answer answer = fragments_.take(fragment_of(ip, header), parked_as, now);
+  const Fragments::Answer answer = fragments_.take(fragment_in(frame), parked_as, now);
   if (answer.verdict == Fragments::Verdict::park || answer.release) frame.datagram = answer.datagram;
   if (answer.verdict == Fragments::Verdict::pass && answer.ports != 0) return answer.ports;
   if (answer.verdict == Fragments::Verdict::park) {

@@ -116,6 +116,19 @@ TEST_P(FragmentTest, WithoutTheirFirstTheyWaitASecondAndAreDropped) {
   EXPECT_EQ(bench.worker().fragments().current(), 0u);
 }
 
+TEST_P(FragmentTest, WhatWaitedForAVipThatWentIsTheKernelsAndWaitsNoLonger) {
+  for (std::uint32_t id = 0; id < core::Fragments::kMostParked; ++id)
+    bench.from_client(query().fragments(kPiece, id)[1]);
+  bench.publish(Site());
+  bench.wait(1);
+  bench.release_impatient();
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::punt, core::Fragments::kMostParked}}));
+  EXPECT_EQ(bench.worker().fragments().parked(), 0u);
+  bench.publish(dns(bed));
+  bench.from_client(query().fragments(kPiece, 1000)[1]);
+  EXPECT_EQ(bench.parked(), 1u) << "there is room again";
+}
+
 TEST_P(FragmentTest, OverlappingOnesAreRefusedWithAllOfTheirDatagram) {
   const auto pieces = query().fragments(kPiece, 7);
   Packet teardrop = pieces[1];
