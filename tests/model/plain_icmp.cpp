@@ -118,7 +118,8 @@ Code code_of(Fate fate, bool ipv6) {
 Error read_error(const Bytes& frame, const View& view) {
   Error error;
   const bool icmp = view.protocol == (view.ipv6 ? kIcmp6 : kIcmp);
-  if (!icmp || view.l4 + kHeader > view.end || !complains(view.ipv6, frame[view.l4])) return {};
+  if (!icmp || view.fragment || view.l4 + kHeader > view.end || !complains(view.ipv6, frame[view.l4]))
+    return {};
   error.quoted.ip = view.l4 + kHeader;
   error.quoted.end = view.end;
   const unsigned version = error.quoted.ip < view.end ? frame[error.quoted.ip] / 16u : 0;
@@ -157,7 +158,17 @@ bool is_of_a_host(const Ip& address) {
 
 bool may_be_answered(const Bytes& frame, const View& view) {
   const bool to_many = (frame[0] & 1) != 0;
-  return view.kind == Kind::whole && !to_many && is_of_a_host(view.source) && is_of_a_host(view.destination);
+  return view.kind == Kind::whole && !view.later() && !to_many && is_of_a_host(view.source) &&
+         is_of_a_host(view.destination);
+}
+
+// No link of IPv6 has less than 1,280 (RFC 8200, 5).
+std::uint32_t told_mtu(const View& view, std::uint32_t mtu) {
+  return view.ipv6 ? std::max(mtu, 1280u) : mtu;
+}
+
+std::uint32_t mtu_of(const Bytes& error) {
+  return get32(error, look(error).l4 + 4);
 }
 
 Bytes own_error(const Bytes& frame, const View& view, Fate fate, const Ip& from, std::uint32_t mtu) {
@@ -165,8 +176,7 @@ Bytes own_error(const Bytes& frame, const View& view, Fate fate, const Ip& from,
   const std::size_t most = view.ipv6 ? 1280 - 40 - kHeader : 576 - 20 - kHeader;
   const Bytes quote = slice(frame, view.ip, std::min(view.end, view.ip + most));
   const auto [type, code] = code_of(fate, view.ipv6);
-  const std::uint32_t told = view.ipv6 ? std::max(mtu, 1280u) : mtu;
-  Packet error = ip(from, view.source).icmp(type, code, fate == Fate::drop_too_big ? told : 0);
+  Packet error = ip(from, view.source).icmp(type, code, fate == Fate::drop_too_big ? told_mtu(view, mtu) : 0);
   error.payload.assign(quote.begin(), quote.end());
   if (!view.ipv6) error = error.classed(0xc0).fragmented(kDontFragment);  // RFC 1812, 4.3.2.5
   return error.out(1).bytes;

@@ -31,6 +31,10 @@ struct Error {
 
 /// Whether a packet may be answered with an error (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
 [[nodiscard]] bool may_be_answered(const Bytes& frame, const View& view);
+/// The MTU that a sender is told when it is `mtu` that its packet does not fit.
+[[nodiscard]] std::uint32_t told_mtu(const View& view, std::uint32_t mtu);
+/// The MTU that an error tells.
+[[nodiscard]] std::uint32_t mtu_of(const Bytes& error);
 /// The error that tells a packet's sender about its fate; `mtu` is told with drop_too_big.
 [[nodiscard]] Bytes own_error(const Bytes& frame, const View& view, core::Fate fate, const Ip& from,
                               std::uint32_t mtu);

@@ -14,11 +14,11 @@ Kind look_at_tcp(const Bytes& in, View& view) {
   if (room < 20) return Kind::truncated;
   const std::size_t header = in[view.l4 + 12] / 16 * 4u;
   if (header < 20) return Kind::malformed;
-  if (header > room) return Kind::truncated;
+  if (header > room && !view.fragment) return Kind::truncated;
   view.sequence = get32(in, view.l4 + 4);
   view.acknowledgement = get32(in, view.l4 + 8);
   view.flags = in[view.l4 + 13] & 0x3f;
-  view.payload = static_cast<std::uint32_t>(room - header);
+  view.payload = static_cast<std::uint32_t>(header > room ? 0 : room - header);
   return Kind::whole;
 }
 
@@ -26,18 +26,19 @@ Kind look_at_udp(const Bytes& in, const View& view) {
   const std::size_t room = view.end - view.l4;
   if (room < 8) return Kind::truncated;
   const std::size_t length = get16(in, view.l4 + 4);
-  if (length < 8) return Kind::malformed;
-  if (length > room) return Kind::truncated;
+  if (length < 8 || (length > room && !view.fragment)) return Kind::udp_length;
   return view.ipv6 && get16(in, view.l4 + 6) == 0 ? Kind::no_udp_checksum : Kind::whole;
 }
 
 Kind look_at_transport(const Bytes& in, View& view) {
   if (view.protocol != kTcp && view.protocol != kUdp) return Kind::other;
+  if (view.later()) return Kind::fragment;
   const Kind kind = view.tcp() ? look_at_tcp(in, view) : look_at_udp(in, view);
+  if (view.fragment && kind == Kind::truncated) return Kind::fragment;
   if (kind != Kind::whole) return kind;
   view.source_port = get16(in, view.l4);
   view.destination_port = get16(in, view.l4 + 2);
-  return kind;
+  return view.fragment ? Kind::fragment : Kind::whole;
 }
 
 Kind look_at_ipv4(const Bytes& in, View& view) {
@@ -54,19 +55,32 @@ Kind look_at_ipv4(const Bytes& in, View& view) {
   view.protocol = in[kIp + 9];
   view.l4 = kIp + header;
   view.end = kIp + length;
-  return (get16(in, kIp + 6) & 0x3fff) != 0 ? Kind::fragment : look_at_transport(in, view);
+  view.id = get16(in, kIp + 4);
+  view.more = (get16(in, kIp + 6) & kMoreFragments) != 0;
+  view.offset = (get16(in, kIp + 6) & 0x1fff) * 8u;
+  view.fragment = view.more || view.offset != 0;
+  return look_at_transport(in, view);
+}
+
+// One of offset 0 that is all of its datagram is no fragment (RFC 6946).
+void look_at_fragment_header(const Bytes& in, View& view) {
+  view.id = get32(in, view.l4 + 4);
+  view.more = (get16(in, view.l4 + 2) & 1) != 0;
+  view.offset = get16(in, view.l4 + 2) & 0xfff8;
+  view.fragment = view.more || view.offset != 0;
 }
 
 // Goes over the extension headers; the switch follows eight of them.
 Kind look_behind_extensions(const Bytes& in, View& view) {
   for (int seen = 0; seen <= 8; ++seen) {
     const std::uint8_t kind = view.protocol;
+    const bool piece = kind == kFragmentHeader;
     const bool options = kind == kHopByHop || kind == kRouting || kind == kDestinationOptions;
-    if (!options && kind != kFragmentHeader) return look_at_transport(in, view);
+    if (view.fragment || (!options && !piece)) return look_at_transport(in, view);
     if (view.l4 + 8 > view.end) return Kind::truncated;
     view.protocol = in[view.l4];
-    if (kind == kFragmentHeader) return Kind::fragment;
-    const std::size_t size = (in[view.l4 + 1] + 1) * 8u;
+    if (piece) look_at_fragment_header(in, view);
+    const std::size_t size = piece ? 8 : (in[view.l4 + 1] + 1) * 8u;
     if (view.l4 + size > view.end) return Kind::truncated;
     view.l4 += size;
   }
@@ -87,6 +101,11 @@ Kind look_at_ipv6(const Bytes& in, View& view) {
   // No packet may carry an IPv4-mapped address (RFC 4942, 2.2).
   if (view.source.is_v4() || view.destination.is_v4()) return Kind::malformed;
   return look_behind_extensions(in, view);
+}
+
+void seal_ipv4(Bytes& frame, const View& view) {
+  set16(frame, view.ip + 10, 0);
+  set16(frame, view.ip + 10, internet_checksum(slice(frame, view.ip, view.l4)));
 }
 
 std::size_t checksum_at(const View& view) {
@@ -128,12 +147,13 @@ View look(const Bytes& frame) {
 }
 
 Bytes translated(const Bytes& frame, const View& view, Side side, const Ip& address, std::uint16_t port) {
-  const std::uint16_t field = get16(frame, checksum_at(view));
-  const std::uint16_t old_sum = transport_sum(frame, view);
   Bytes out = frame;
   put_address(out, view, side, address);
-  set16(out, view.l4 + (side == Side::source ? 0 : 2), port);
   finish_ip(out, view);
+  if (view.later()) return out;
+  const std::uint16_t field = get16(frame, checksum_at(view));
+  const std::uint16_t old_sum = transport_sum(frame, view);
+  set16(out, view.l4 + (side == Side::source ? 0 : 2), port);
   if (!view.tcp() && field == 0) return out;  // RFC 768: none
   const std::uint16_t fresh = checksum_after(field, old_sum, transport_sum(out, view));
   set16(out, checksum_at(view), !view.tcp() && fresh == 0 ? 0xffff : fresh);
@@ -148,9 +168,7 @@ void put_address(Bytes& frame, const View& view, Side side, const Ip& address) {
 
 void finish_ip(Bytes& frame, const View& view) {
   --frame[view.ip + (view.ipv6 ? 7 : 8)];
-  if (view.ipv6) return;
-  set16(frame, view.ip + 10, 0);
-  set16(frame, view.ip + 10, internet_checksum(slice(frame, view.ip, view.l4)));
+  if (!view.ipv6) seal_ipv4(frame, view);
 }
 
 std::uint16_t sum_of(const Bytes& octets) {
@@ -163,6 +181,28 @@ std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::ui
   const unsigned said = static_cast<std::uint16_t>(~field);
   const unsigned sum = (said + 0xffffu - old_sum + new_sum) % 0xffffu;
   return static_cast<std::uint16_t>(~(sum == 0 ? 0xffffu : sum));
+}
+
+// Header options would have to be copied or not, each by its kind.
+bool may_be_cut(const Bytes& frame, const View& view) {
+  return !view.ipv6 && view.l4 == view.ip + 20 && (get16(frame, view.ip + 6) & kDontFragment) == 0;
+}
+
+std::vector<Bytes> pieces(const Bytes& frame, const View& view, std::uint32_t mtu) {
+  if (frame.size() <= view.ip + mtu) return {frame};
+  std::vector<Bytes> out;
+  const std::size_t most = (mtu - 20) / 8 * 8;
+  for (std::size_t at = view.l4; at < view.end; at += most) {
+    const std::size_t end = std::min(view.end, at + most);
+    Bytes piece = slice(frame, 0, view.l4);
+    append(piece, slice(frame, at, end));
+    const auto position = static_cast<std::uint16_t>((view.offset + at - view.l4) / 8);
+    set16(piece, view.ip + 2, static_cast<std::uint16_t>(piece.size() - view.ip));
+    set16(piece, view.ip + 6, position | (end < view.end || view.more ? kMoreFragments : 0));
+    seal_ipv4(piece, view);
+    out.push_back(piece);
+  }
+  return out;
 }
 
 Bytes addressed(Bytes frame, const Mac& destination, const Mac& source) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "model/ip.h"
 #include "tests/packet/wire.h"
@@ -16,9 +17,10 @@ enum class Kind : std::uint8_t {
   truncated,        ///< shorter than its headers say
   malformed,        ///< a header says what can't be
   checksum,         ///< the IPv4 header's is wrong
+  udp_length,       ///< UDP that says to be shorter than its header, or longer than IP says
   no_udp_checksum,  ///< UDP over IPv6 has to have one (RFC 8200, 8.1)
-  fragment,
-  other,  ///< neither TCP nor UDP
+  fragment,         ///< of TCP or UDP
+  other,            ///< neither TCP nor UDP
   whole,
 };
 
@@ -34,12 +36,19 @@ struct View {
   std::size_t end = 0;  ///< of the datagram
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
+  // Of a fragment:
+  bool fragment = false;
+  bool more = false;
+  std::uint32_t id = 0;
+  std::uint32_t offset = 0;  ///< octets
   // Of TCP:
   std::uint8_t flags = 0;  ///< the six of RFC 793
   std::uint32_t sequence = 0;
   std::uint32_t acknowledgement = 0;
   std::uint32_t payload = 0;  ///< octets
 
+  /// A fragment without the transport header.
+  [[nodiscard]] bool later() const { return offset != 0; }
   [[nodiscard]] bool tcp() const { return protocol == kTcp; }
   [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
   /// The sequence number after this segment: SYN and FIN take one each.
@@ -70,6 +79,11 @@ void finish_ip(Bytes& frame, const View& view);
 /// A checksum that covered `old_sum` and now covers `new_sum` in its place: right if it was right, else as
 /// wrong as before.
 [[nodiscard]] std::uint16_t checksum_after(std::uint16_t field, std::uint16_t old_sum, std::uint16_t new_sum);
+
+/// The fragments of at most `mtu` octets that a frame goes on in; itself when it is no larger.
+[[nodiscard]] std::vector<Bytes> pieces(const Bytes& frame, const View& view, std::uint32_t mtu);
+/// Whether it may be cut.
+[[nodiscard]] bool may_be_cut(const Bytes& frame, const View& view);
 
 /// The frame with other Ethernet addresses.
 [[nodiscard]] Bytes addressed(Bytes frame, const Mac& destination, const Mac& source);

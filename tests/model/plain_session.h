@@ -36,6 +36,7 @@ struct Binding {
   std::uint32_t idle_ticks = 0;
   bool fast_udp = false;         ///< udpage
   bool reset_on_expiry = false;  ///< clsrst
+  bool drop_fragments = false;   ///< frag dis
   bool live = true;              ///< in the present configuration
   std::uint64_t packets = 0, octets = 0;
   std::uint32_t refused = 0, unanswered = 0;  ///< not told yet

@@ -47,7 +47,7 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   for (const auto& [key, binding] : before) binding->live = false;
   bindings_ = before;
   for (const auto& service : generation.service()) {
-    Service placed{.members = {}, .metric = service.metric()};
+    Service placed{.members = {}, .metric = service.metric(), .drop_fragments = service.drop_fragments()};
     for (const auto& member : service.member()) placed.members.push_back(take_member(service, member));
     services_[{*Ip::from_wire(service.vip()), static_cast<std::uint16_t>(service.vport()),
                static_cast<std::uint8_t>(service.protocol())}] = placed;
@@ -79,6 +79,7 @@ std::shared_ptr<Binding> PlainSwitch::take_member(const forwarding::Service& ser
   binding->weight = member.weight();
   binding->idle_ticks = member.idle_seconds() * Tick::kPerSecond;
   binding->fast_udp = service.fast_udp();
+  binding->drop_fragments = service.drop_fragments();
   binding->reset_on_expiry = service.reset_on_expiry();
   for (const TallyKey& tally : tallies_of(*binding)) tallies_[tally];
   const auto state = states_.find(binding->target);
@@ -233,6 +234,7 @@ std::map<TargetKey, std::pair<std::uint32_t, std::uint32_t>> PlainSwitch::take_f
 
 void PlainSwitch::clear_stats() {
   fates_ = {};
+  fragmented_before_ = fragments_.total();
   packets_in_ = terminated_ = resets_ = errors_ = errors_withheld_ = 0;
   for (auto& [key, tally] : tallies_) tally = {.current = tally.current, .highest = tally.current};
   for (auto& [key, binding] : bindings_) binding->packets = binding->octets = 0;

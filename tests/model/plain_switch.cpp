@@ -27,15 +27,37 @@ Fate stray(const View& view) {
 }  // namespace
 
 Outcome PlainSwitch::pass(const Wire& wire, const Choice& choice, Tick now) {
-  const Packet packet{wire, look(wire.bytes), now};
-  bool from_client = true;
-  const Found session = packet.view.kind == Kind::whole ? find(packet.view, from_client) : sessions_.end();
-  Outcome outcome = session != sessions_.end() ? of_session(packet, session, from_client, choice)
-                                               : without_session(packet, choice);
+  Packet packet{wire, look(wire.bytes), now, choice.room};
+  const auto gathered = gather(packet, choice);
+  if (gathered && (gathered->waits_for != 0 || gathered->handed_as != 0)) return *gathered;
+  Outcome outcome = gathered ? *gathered : decide(packet, choice);
   if (!outcome.sent) outcome.sent = complain(packet, outcome, choice.worker);
   ++packets_in_;
   ++fates_[static_cast<std::size_t>(outcome.fate)];
   return outcome;
+}
+
+Outcome PlainSwitch::decide(const Packet& packet, const Choice& choice) {
+  bool from_client = true;
+  const Found session = packet.view.kind == Kind::whole ? find(packet.view, from_client) : sessions_.end();
+  return session != sessions_.end() ? of_session(packet, session, from_client, choice)
+                                    : without_session(packet, choice);
+}
+
+std::optional<Outcome> PlainSwitch::gather(Packet& packet, const Choice& choice) {
+  View& view = packet.view;
+  if (view.kind != Kind::fragment) return {};
+  Fragments::Answer answer{.ports = choice.handed_as};
+  if (choice.waited_for != 0) answer = fragments_.take_again(view, choice.waited_for);
+  if (!concerns(view)) return {};
+  if (choice.waited_for == 0 && choice.handed_as == 0) answer = fragments_.take(view, packet.now);
+  if (answer.refusal) return only(*answer.refusal);
+  if (answer.waits_for != 0) return Outcome{.waits_for = answer.waits_for};
+  if (choice.handed) return Outcome{.handed_as = answer.ports};
+  view.source_port = static_cast<std::uint16_t>(answer.ports >> 16);
+  view.destination_port = static_cast<std::uint16_t>(answer.ports);
+  view.kind = Kind::whole;
+  return {};
 }
 
 // ---- Of a session
@@ -44,8 +66,10 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
   const View& view = packet.view;
   if (from_client && !client_ports_.contains(packet.wire.port)) return only(Fate::drop_client_port);
   if (!from_client && !server_ports_.contains(packet.wire.port)) return only(Fate::drop_server_port);
-  if (view.tcp() && view.flags == 0) return only(Fate::drop_no_flags);
+  if (view.tcp() && view.flags == 0 && !view.later()) return only(Fate::drop_no_flags);
   if (view.ttl <= 1) return only(Fate::drop_ttl);
+  if (view.later())
+    return session->terminated ? only(Fate::drop_no_session) : forward(packet, *session, from_client);
   const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck);
   const bool gone = session->over() || session->binding->admission != forwarding::OPEN;
   // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
@@ -59,10 +83,11 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
 }
 
 Outcome PlainSwitch::forward(const Packet& packet, Session& session, bool from_client) {
+  if (packet.view.fragment && session.binding->drop_fragments) return only(Fate::drop_fragment);
   if (!find_ways(session)) return only(Fate::drop_no_route);
   const Way& way = from_client ? session.to_real : session.to_client;
   const std::uint32_t mtu = mtus_.at(way.port);
-  if (packet.wire.bytes.size() > 14 + mtu) return {.fate = Fate::drop_too_big, .mtu = mtu};
+  if (!leaves(packet, mtu)) return {.fate = Fate::drop_too_big, .mtu = mtu};
   const bool reset = packet.view.tcp() && packet.view.has(kRst);
   if (reset && check_resets_ && !session.connection.may_reset(from_client, packet.view))
     return only(Fate::drop_bad_reset);
@@ -73,8 +98,19 @@ Outcome PlainSwitch::forward(const Packet& packet, Session& session, bool from_c
           ? translated(packet.wire.bytes, packet.view, Side::destination, binding.key.rip, binding.rport())
           : translated(packet.wire.bytes, packet.view, Side::source, binding.key.vip, binding.vport());
   Outcome outcome = only(from_client ? Fate::to_real : Fate::to_client);
-  outcome.sent = send(frame, way);
+  for (const Bytes& piece : pieces(frame, packet.view, mtu)) {
+    if (outcome.sent)
+      outcome.own.push_back(send(piece, way));
+    else
+      outcome.sent = send(piece, way);
+  }
   return outcome;
+}
+
+bool PlainSwitch::leaves(const Packet& packet, std::uint32_t mtu) {
+  const Bytes& frame = packet.wire.bytes;
+  if (frame.size() <= 14 + mtu) return true;
+  return may_be_cut(frame, packet.view) && pieces(frame, packet.view, mtu).size() <= packet.room + 1;
 }
 
 void PlainSwitch::note(const Packet& packet, Session& session, bool from_client) {
@@ -89,7 +125,9 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
     }
   }
   const Life before = session.connection.life();
-  if (session.tcp()) {
+  if (session.tcp() && packet.view.later()) {
+    // Nothing to learn.
+  } else if (session.tcp()) {
     session.connection.pass(from_client, packet.view);
   } else if (!from_client) {
     session.connection.answer();
@@ -134,13 +172,16 @@ Outcome PlainSwitch::without_session(const Packet& packet, const Choice& choice)
       return only(Fate::drop_bad_header);
     case Kind::checksum:
       return only(Fate::drop_bad_checksum);
+    case Kind::udp_length:
+      return only(Fate::drop_udp_length);
     case Kind::no_udp_checksum:
       return only(Fate::drop_udp_checksum);
     case Kind::fragment:
-      return only(is_vip(view.destination) ? Fate::drop_fragment : Fate::punt);
+      return only(Fate::punt);
     case Kind::whole:
       break;
   }
+  if (view.later()) return only(Fate::drop_no_session);
   const auto service = services_.find({view.destination, view.destination_port, view.protocol});
   if (service != services_.end()) return open(packet, service->second, choice);
   if (is_vip(view.destination)) return only(Fate::drop_no_vport);
@@ -162,6 +203,7 @@ std::optional<Fate> PlainSwitch::may_open(const Packet& packet) const {
 
 Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Choice& choice) {
   if (const auto refused = may_open(packet)) return only(*refused);
+  if (packet.view.fragment && service.drop_fragments) return only(Fate::drop_fragment);
   std::vector<std::shared_ptr<Binding>> candidates;
   for (const auto& member : service.members) {
     const Found other = holder(packet, *member);
@@ -178,6 +220,8 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
     const bool chosen = choice.server == candidate->key.rip && choice.port == candidate->rport();
     const Fate fate = fate_at(packet, *candidate);
     if (fate != choice.fate || (fate == Fate::to_real && !chosen)) continue;
+    const bool told_so = told_mtu(packet.view, refused(fate, *candidate).mtu) == choice.mtu;
+    if (fate == Fate::drop_too_big && choice.mtu != 0 && !told_so) continue;
     if (fate == Fate::to_real) {
       if (service.metric == forwarding::LEASTCONNS && !is_least_loaded(service, packet, *candidate))
         complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
@@ -204,7 +248,7 @@ Outcome PlainSwitch::refused(Fate fate, const Binding& chosen) const {
 Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
   const auto to_real = way_to(binding.key.rip);
   if (!to_real || !way_to(packet.view.source)) return Fate::drop_no_route;
-  if (packet.wire.bytes.size() > 14u + mtus_.at(to_real->port)) return Fate::drop_too_big;
+  if (!leaves(packet, mtus_.at(to_real->port))) return Fate::drop_too_big;
   const bool makes_room = holder(packet, binding) != sessions_.end();
   return sessions_.size() >= capacity_ && !makes_room ? Fate::drop_table_full : Fate::to_real;
 }

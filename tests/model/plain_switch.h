@@ -17,6 +17,7 @@
 #include "dataplane/core/fate.h"
 #include "dataplane/core/routes.h"
 #include "model/forwarding.pb.h"
+#include "tests/model/plain_fragments.h"
 #include "tests/model/plain_icmp.h"
 #include "tests/model/plain_session.h"
 
@@ -35,14 +36,24 @@ struct Outcome {
   std::optional<Sent> sent = {};  ///< itself, or the answer in its place
   std::vector<Sent> own = {};     ///< packets that the switch made beside
   std::uint32_t mtu = 0;          ///< of drop_too_big: what had to fit
+  // Of a fragment whose time has not come: it has no fate yet, and is not counted.
+  std::uint64_t waits_for = 0;  ///< the datagram whose first fragment it waits for
+  std::uint32_t handed_as = 0;  ///< the ports of its flow, which another worker has
 };
 
-/// What the plain switch can't know of the real one: which of several servers it chose.
+/// What the plain switch can't know of the real one: which of several servers it chose, and which of its
+/// workers has what.
 struct Choice {
   core::Fate fate = core::Fate::punt;
   Ip server;  ///< where a frame with fate to_real went
   std::uint16_t port = 0;
-  unsigned worker = 0;  ///< which one had the frame: each limits its own errors
+  std::uint32_t mtu = 0;  ///< what a sender whose packet is too big was told; 0: nothing
+  unsigned worker = 0;    ///< which one had the frame: each limits its own errors
+  bool handed = false;    ///< a fragment whose session is another worker's
+  std::size_t room = 0;   ///< packets that the worker may make of its own, beside the frame
+  // Of a fragment that comes again:
+  std::uint64_t waited_for = 0;
+  std::uint32_t handed_as = 0;
   /// Whether the real switch still has the session of this client, VIP, port and protocol.
   std::function<bool(const Session&)> remembers;
 };
@@ -57,10 +68,11 @@ struct Tally {
 /// A session switch that is right because it is plain: maps and lists, whole packets, every rule written
 /// once, no thought for speed. The real one is compared with it.
 ///
-/// The order of the rules for one packet: headers; then of a session: side of the port, flags, time to live,
-/// whether it opens anew, whether it was ended, route, size, window; then without one: service, side of the
-/// port, LAND, opening, martian, time to live, choice, route, size, room. Of an ICMP error: what it quotes,
-/// session, side of the port, whether that was ended, time to live, route, size.
+/// The order of the rules for one packet: headers; of a fragment, its datagram; then of a session: side of
+/// the port, flags, time to live, whether it opens anew, whether it was ended, route, size, window; then
+/// without one: service, side of the port, LAND, opening, martian, time to live, choice, route, size, room.
+/// Of an ICMP error: what it quotes, session, side of the port, whether that was ended, time to live, route,
+/// size.
 class PlainSwitch {
  public:
   explicit PlainSwitch(std::size_t capacity) : capacity_(capacity) {}
@@ -79,6 +91,8 @@ class PlainSwitch {
   Outcome pass(const Wire& frame, const Choice& choice, Tick now);
   /// Forgets every session whose time is over; resets that it made come out in no particular order.
   std::vector<Sent> sweep(Tick now);
+  /// Forgets every fragmented datagram whose time is over.
+  void sweep_fragments(Tick now) { fragments_.expire(now); }
   void clear_stats();
 
   [[nodiscard]] const std::list<Session>& sessions() const { return sessions_; }
@@ -91,6 +105,9 @@ class PlainSwitch {
   [[nodiscard]] std::uint64_t packets_in() const { return packets_in_; }
   [[nodiscard]] std::uint64_t fate(core::Fate fate) const { return fates_[static_cast<std::size_t>(fate)]; }
   [[nodiscard]] std::uint64_t half_open() const;
+  [[nodiscard]] const Fragments& fragments() const { return fragments_; }
+  /// Datagrams in fragments.
+  [[nodiscard]] std::uint64_t fragmented() const { return fragments_.total() - fragmented_before_; }
   /// Failures to set up connections that were not told yet, by target; for one target once a second.
   std::map<TargetKey, std::pair<std::uint32_t, std::uint32_t>> take_failures(Tick now);
   /// A sentence about a choice that was not allowed; empty when there was none.
@@ -101,6 +118,7 @@ class PlainSwitch {
   struct Service {
     std::vector<std::shared_ptr<Binding>> members;
     forwarding::Metric metric = forwarding::LEASTCONNS;
+    bool drop_fragments = false;
   };
   struct ServiceKey {
     Ip vip;
@@ -113,12 +131,16 @@ class PlainSwitch {
     const Wire& wire;
     View view;
     Tick now;
+    std::size_t room;
   };
 
   std::shared_ptr<Binding> take_member(const forwarding::Service& service, const forwarding::Member& member);
   void admit(Binding& binding, forwarding::Admission admission);
   void forget_targets();
 
+  /// Nothing when the packet is whole, or its flow is known now.
+  std::optional<Outcome> gather(Packet& packet, const Choice& choice);
+  Outcome decide(const Packet& packet, const Choice& choice);
   Outcome of_session(const Packet& packet, Found session, bool from_client, const Choice& choice);
   Outcome without_session(const Packet& packet, const Choice& choice);
   Outcome open(const Packet& packet, const Service& service, const Choice& choice);
@@ -133,6 +155,8 @@ class PlainSwitch {
   void note(const Packet& packet, Session& session, bool from_client);
 
   [[nodiscard]] std::optional<core::Fate> may_open(const Packet& packet) const;
+  /// Whether it may leave in so large pieces.
+  [[nodiscard]] static bool leaves(const Packet& packet, std::uint32_t mtu);
   [[nodiscard]] Outcome refused(core::Fate fate, const Binding& chosen) const;
   [[nodiscard]] core::Fate fate_at(const Packet& packet, const Binding& binding);
   [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
@@ -179,6 +203,8 @@ class PlainSwitch {
   bool check_resets_ = false;
   bool answer_closed_ports_ = false;
 
+  Fragments fragments_;
+  std::uint64_t fragmented_before_ = 0;
   std::list<Session> sessions_;
   std::map<TallyKey, Tally> tallies_;
   std::array<std::uint64_t, core::kFates> fates_{};

@@ -34,7 +34,8 @@ RandomSite::Service RandomSite::random_service(Dice& dice) const {
                   .group = dice.between(1, 3),
                   .metric = dice.one_of(kMetrics),
                   .fast_udp = dice.percent(50),
-                  .reset_on_expiry = dice.percent(50)};
+                  .reset_on_expiry = dice.percent(50),
+                  .drop_fragments = dice.percent(15)};
   for (std::uint32_t real = 1; real <= kReals; ++real) {
     if (dice.percent(50)) service.weights[real] = dice.between(1, 4);
   }
@@ -84,6 +85,7 @@ void RandomSite::change_service(Dice& dice, Service& service) {
     case 2:
       service.fast_udp = other.fast_udp;
       service.reset_on_expiry = other.reset_on_expiry;
+      service.drop_fragments = other.drop_fragments;
       return;
     case 3:
       service.rport = other.rport;
@@ -137,6 +139,7 @@ forwarding::Generation RandomSite::generation() const {
     service.set_metric(from.metric);
     service.set_fast_udp(from.fast_udp);
     service.set_reset_on_expiry(from.reset_on_expiry);
+    service.set_drop_fragments(from.drop_fragments);
     for (const auto& [real, weight] : from.weights) add_member(service, from, real);
   }
   return out;

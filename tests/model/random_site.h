@@ -53,6 +53,7 @@ class RandomSite {
     forwarding::Metric metric = forwarding::LEASTCONNS;
     bool fast_udp = false;
     bool reset_on_expiry = false;
+    bool drop_fragments = false;
     std::map<std::uint32_t, std::uint32_t> weights;  ///< by real server
   };
   [[nodiscard]] const std::vector<Service>& services() const { return services_; }

@@ -87,12 +87,13 @@ Packet stray(Dice& dice, const RandomSite& site) {
   return flow.tcp(rport, random_client_port(dice), dice.one_of(kFlags)).seq(dice.below(5));
 }
 
-// What is no TCP and no UDP, or from the VIP to itself. Fragments and broken headers have models and fuzz
-// targets of their own.
+// What is no TCP and no UDP, or a wrong one, or from the VIP to itself. Broken headers have fuzz targets of
+// their own.
 Packet odd(Dice& dice) {
   const std::uint32_t virt = dice.between(1, RandomSite::kVirts);
   const Ip vip = RandomSite::vip(virt);
   const Packet flow = ip(random_client(dice, RandomSite::is_ipv6(virt)), vip);
+  if (dice.percent(10)) return flow.carrying(kUdp, {156, 64, 0, 53, 0, 20, 1, 1});  // longer than it is
   if (dice.percent(30)) return ip(vip, vip).tcp(80, 80, kSyn);
   return dice.percent(50) ? flow.icmp(flow.is_ipv6() ? 128 : 8, 0, dice.below(9), "ping")
                           : flow.carrying(47, {1, 2, 3, 4});
@@ -103,10 +104,11 @@ Packet varied(Dice& dice, Packet packet) {
   if (dice.percent(5)) packet.traffic_class = static_cast<std::uint8_t>(dice.below(256));
   if (dice.percent(5)) packet.padding = dice.between(60, 100);
   if (packet.is_ipv6()) {
+    if (dice.percent(5)) packet.fragment_header = true;  // all in one
     if (dice.percent(5)) packet.flow_label = dice.below(1u << 20);
     if (dice.percent(10)) packet = packet.with_extension(dice.percent(50) ? 0 : 60, {0, 0, 1, 4, 0, 0, 0, 0});
   } else {
-    if (dice.percent(5)) packet.identification = dice.below(65536);
+    if (dice.percent(5) && !packet.is_fragment()) packet.identification = dice.below(65536);
     if (dice.percent(5)) packet.fragment |= kDontFragment;
     if (dice.percent(5)) packet.ip_options = {1, 1, 1, 0};
   }
@@ -123,17 +125,33 @@ unsigned random_port(Dice& dice, const Packet& packet) {
 
 }  // namespace
 
-Wire random_frame(Dice& dice, const RandomSite& site, const plain::PlainSwitch& known) {
-  const std::uint32_t kind = dice.below(100);
-  const bool talks = kind < 65 && !known.sessions().empty();
-  Packet packet = dice.percent(10)                        ? random_error(dice, site, known)
-                  : talks                                 ? of_session(dice, dice.one_of(known.sessions()))
-                  : kind < 90 && !site.services().empty() ? opening(dice, site)
-                  : kind < 96                             ? stray(dice, site)
-                                                          : odd(dice);
-  packet = varied(dice, std::move(packet));
-  Wire wire = packet.in(random_port(dice, packet));
-  if (dice.percent(1)) wire.bytes[0] |= 1;  // to many
+Packet RandomTraffic::whole() {
+  const std::uint32_t kind = dice_.below(100);
+  if (kind < 65 && !known_.sessions().empty()) return of_session(dice_, dice_.one_of(known_.sessions()));
+  if (kind < 90 && !site_.services().empty()) return opening(dice_, site_);
+  return kind < 96 ? stray(dice_, site_) : odd(dice_);
+}
+
+// Mostly the next one of those under way.
+Packet RandomTraffic::fragment() {
+  if (pieces_.empty() || dice_.percent(15)) {
+    Packet packet = whole();
+    if (packet.protocol == kUdp) packet.payload += std::string(dice_.below(200), 'f');
+    const auto fresh = random_fragments(dice_, packet);
+    pieces_.insert(pieces_.end(), fresh.begin(), fresh.end());
+  }
+  const auto at = pieces_.begin() + (dice_.percent(70) ? 0 : dice_.below(pieces_.size()));
+  Packet piece = *at;
+  pieces_.erase(at);
+  return piece;
+}
+
+Wire RandomTraffic::frame() {
+  const std::uint32_t kind = dice_.below(100);
+  Packet packet = kind < 10 ? random_error(dice_, site_, known_) : kind < 30 ? fragment() : whole();
+  packet = varied(dice_, std::move(packet));
+  Wire wire = packet.in(random_port(dice_, packet));
+  if (dice_.percent(1)) wire.bytes[0] |= 1;  // to many
   return wire;
 }
 

@@ -2,43 +2,12 @@
 #include "tests/model/twins.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 
-#include "dataplane/core/owner.h"
-
 namespace headgate::testing {
 namespace {
-
-constexpr std::size_t kSpare = 128;
-
-std::string text(const plain::Sent& sent) {
-  std::ostringstream out;
-  out << (sent.held ? "held " : "") << sent.wire;
-  return out.str();
-}
-
-std::string text(const std::optional<plain::Sent>& sent) {
-  return sent ? text(*sent) : "nothing";
-}
-
-std::optional<plain::Sent> sent(const core::Frame& frame) {
-  const bool held = frame.action == core::Action::hold;
-  if (!held && frame.action != core::Action::transmit) return {};
-  return plain::Sent{{frame.port + 1u, Bytes(frame.data, frame.data + frame.length)}, held};
-}
-
-bool before(const plain::Sent& a, const plain::Sent& b) {
-  return std::tie(a.wire.port, a.wire.bytes) < std::tie(b.wire.port, b.wire.bytes);
-}
-
-std::vector<plain::Sent> sorted(std::vector<plain::Sent> all) {
-  std::ranges::sort(all, before);
-  return all;
-}
 
 plain::Tally tally_of(const forwarding::SessionCounts& counts) {
   return {.current = counts.current(),
@@ -54,22 +23,6 @@ std::string text(const plain::Tally& tally) {
 }
 
 }  // namespace
-
-/// Memory of exactly the size that the core may write, so that a sanitizer sees an octet touched outside.
-struct Twins::Buffer {
-  explicit Buffer(std::size_t size, const Bytes& from = {})
-      : size(size), octets(std::make_unique<std::uint8_t[]>(size)) {
-    std::ranges::copy(from, octets.get());
-  }
-  [[nodiscard]] core::Frame frame(std::size_t length = 0, unsigned port = 1) const {
-    return {.data = octets.get(),
-            .length = static_cast<std::uint16_t>(length),
-            .capacity = static_cast<std::uint16_t>(size),
-            .port = static_cast<core::PortIndex>(port - 1)};
-  }
-  std::size_t size;
-  std::unique_ptr<std::uint8_t[]> octets;
-};
 
 Twins::Twins(const Options& options) : plain_(options.sessions) {
   std::vector<const core::Switch*> readers;
@@ -150,108 +103,17 @@ void Twins::settle() {
   for (const auto& worker : workers_) worker->sweep(now_, 0, none, *generation_);
 }
 
-// ---- Packets
-
-void Twins::pass(const std::vector<Wire>& frames) {
-  const auto workers = static_cast<unsigned>(workers_.size());
-  std::vector<std::vector<Wire>> parts(workers);
-  for (const Wire& wire : frames) {
-    const Buffer buffer(wire.bytes.size(), wire.bytes);
-    const core::Frame frame = buffer.frame(wire.bytes.size(), wire.port);
-    parts[core::owner(frame, *generation_, workers)].push_back(wire);
-  }
-  for (unsigned worker = 0; worker < workers; ++worker) pass_worker(worker, parts[worker]);
-}
-
-void Twins::pass_worker(unsigned worker, const std::vector<Wire>& frames) {
-  std::vector<Buffer> buffers, room;
-  std::vector<core::Frame> burst, spare;
-  for (const Wire& wire : frames) {
-    // As much as a reset or an ICMP error in the frame's place may need.
-    buffers.emplace_back(std::max<std::size_t>(wire.bytes.size() + core::kAnswerRoom, 64), wire.bytes);
-    burst.push_back(buffers.back().frame(wire.bytes.size(), wire.port));
-    room.emplace_back(kSpare);
-    spare.push_back(room.back().frame());
-  }
-  core::Spares spares{spare};
-  workers_[worker]->process(burst, spares, *generation_, now_);
-  std::vector<plain::Sent> own;
-  for (std::size_t i = 0; i < frames.size() && difference_.empty(); ++i)
-    compare(worker, frames[i], burst[i], own);
-  std::vector<plain::Sent> made;
-  for (std::size_t i = 0; i < spares.used; ++i) {
-    if (const auto packet = sent(spare[i])) made.push_back(*packet);
-  }
-  if (!difference_.empty() || made == own) return;
-  std::string all = "packets of its own differ; the real switch made";
-  for (const auto& packet : made) all += "\n  " + text(packet);
-  all += "\nthe plain one";
-  for (const auto& packet : own) all += "\n  " + text(packet);
-  differ(all);
-}
-
-void Twins::compare(unsigned worker, const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own) {
-  const auto real = sent(out);
-  plain::Choice choice{.fate = out.fate,
-                       .server = {},
-                       .port = 0,
-                       .worker = worker,
-                       .remembers = [&](const plain::Session& session) { return remembers(session); }};
-  if (out.fate == core::Fate::to_real && real) {
-    const plain::View view = plain::look(real->wire.bytes);
-    choice.server = view.destination;
-    choice.port = view.destination_port;
-  }
-  plain::Outcome expected = plain_.pass(in, choice, now_);
-  own.insert(own.end(), expected.own.begin(), expected.own.end());
-  const bool same = expected.fate == out.fate && expected.sent == real;
-  if (same && plain_.complaint().empty()) return;
-  std::ostringstream what;
-  what << "for " << in << "\nthe real switch: " << core::name(out.fate) << ", " << text(real)
-       << "\nthe plain switch: " << core::name(expected.fate) << ", " << text(expected.sent) << "\n";
-  if (real && expected.sent) what << differences(expected.sent->wire, real->wire);
-  differ(what.str() + plain_.complaint());
-}
-
-bool Twins::remembers(const plain::Session& session) const {
-  const auto& key = session.binding->key;
-  const core::SessionFilter filter{.client = session.client,
-                                   .client_port = session.client_port,
-                                   .vip = key.vip,
-                                   .vport = session.binding->vport()};
-  return std::ranges::any_of(workers_, [&](const auto& worker) {
-    std::vector<core::SessionView> views;
-    std::size_t cursor = 0;
-    while (worker->dump(cursor, 4096, filter, now_, views)) {
-    }
-    return std::ranges::any_of(views, [&](const core::SessionView& view) {
-      return static_cast<std::uint8_t>(view.protocol) == session.protocol();
-    });
-  });
-}
-
 // ---- Time
 
-void Twins::sweep() {
-  std::vector<plain::Sent> made;
-  for (const auto& worker : workers_) {
-    std::size_t work = 1;
-    while (work > 0) {
-      std::vector<Buffer> room;
-      std::vector<core::Frame> spare;
-      for (std::size_t i = 0; i < core::kBurst; ++i) room.emplace_back(kSpare);
-      for (const Buffer& buffer : room) spare.push_back(buffer.frame());
-      core::Spares spares{spare};
-      work = worker->sweep(now_, std::numeric_limits<std::size_t>::max(), spares, *generation_) + spares.used;
-      for (std::size_t i = 0; i < spares.used; ++i) {
-        if (const auto packet = sent(spare[i])) made.push_back(*packet);
-      }
-    }
+void Twins::wait(std::uint32_t ticks) {
+  now_ = now_.plus(ticks);
+  give_up_waiting();
+  // Its time over, a datagram is forgotten bit by bit; here at once, so that both forget the same.
+  for (std::uint64_t before = 0, left = fragmented(); left != before; left = fragmented()) {
+    before = left;
+    settle();
   }
-  const auto expected = plain_.sweep(now_);
-  if (sorted(made) != sorted(expected))
-    differ(fmt::format("resets on expiry differ: {} made, {} expected", made.size(), expected.size()));
-  expect("sessions", sessions(), plain_.sessions().size());
+  plain_.sweep_fragments(now_);
 }
 
 // ---- Counts
@@ -270,6 +132,9 @@ void Twins::compare_counts() {
     sum += stats.fate(fate).packets();
     expect(stats.fate(fate).fate(), stats.fate(fate).packets(), plain_.fate(static_cast<core::Fate>(fate)));
   }
+  expect("fragmented datagrams", stats.fragmented_current(), plain_.fragments().current());
+  expect("fragmented datagrams ever", stats.fragmented_total(), plain_.fragmented());
+  expect("fragments that wait", waiting_in_core(), parked_.size());
   expect("the sum of fates", sum, stats.packets_in());
   std::uint64_t half_open = 0;
   for (const auto& worker : workers_) half_open += worker->half_open();
@@ -326,6 +191,18 @@ void Twins::differ(std::string what) {
 
 void Twins::expect(std::string_view what, std::uint64_t real, std::uint64_t plain) {
   if (real != plain) differ(fmt::format("{}: {}, not {}", what, real, plain));
+}
+
+std::uint64_t Twins::fragmented() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->fragments().current();
+  return sum;
+}
+
+std::uint64_t Twins::waiting_in_core() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->fragments().parked();
+  return sum;
 }
 
 std::uint64_t Twins::sessions() const {

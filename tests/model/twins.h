@@ -34,7 +34,7 @@ class Twins {
 
   /// At most kBurst frames at once.
   void pass(const std::vector<Wire>& frames);
-  void wait(std::uint32_t ticks) { now_ = now_.plus(ticks); }
+  void wait(std::uint32_t ticks);
   void sweep();
   void clear_stats();
   /// Every counter that there is.
@@ -48,13 +48,38 @@ class Twins {
  private:
   struct Buffer;
   void settle();
-  void pass_worker(unsigned worker, const std::vector<Wire>& frames);
-  void compare(unsigned worker, const Wire& in, const core::Frame& out, std::vector<plain::Sent>& own);
+  /// A frame that is given to a worker, and what is known of it from before.
+  struct Given {
+    Wire wire;
+    std::uint32_t ports = 0;       ///< of a fragment that another worker handed on: those of its flow
+    std::uint32_t parked_for = 0;  ///< of one that waited: the datagram, as the real switch numbers them
+    std::uint64_t waited_for = 0;  ///< and the plain one
+    unsigned worker = 0;           ///< where it waited, and since when
+    Tick since;
+  };
+  /// A burst that a worker has seen.
+  struct Passed {
+    unsigned worker = 0;
+    std::size_t room = 0;
+    std::vector<plain::Sent> own = {};         ///< as the plain switch has it
+    std::vector<Given> handed = {};            ///< fragments for other workers
+    std::vector<std::uint32_t> released = {};  ///< datagrams
+  };
+  [[nodiscard]] static std::vector<core::Frame> frames_of(const std::vector<Buffer>& buffers);
+  [[nodiscard]] unsigned owner(const Given& given) const;
+  void pass(unsigned worker, const std::vector<Given>& burst);
+  void follow_up(const Passed& passed);
+  void give_again(const std::vector<Given>& fragments);
+  void give_up_waiting();
+  void compare(const Given& in, const core::Frame& out, Passed& passed);
   void compare_rows(const forwarding::Stats& stats);
   void compare_failures();
   void differ(std::string what);
   void expect(std::string_view what, std::uint64_t real, std::uint64_t plain);
   [[nodiscard]] bool remembers(const plain::Session& session) const;
+
+  [[nodiscard]] std::uint64_t fragmented() const;
+  [[nodiscard]] std::uint64_t waiting_in_core() const;
 
   core::Shared shared_;
   core::Director director_{shared_};
@@ -62,6 +87,7 @@ class Twins {
   std::vector<std::unique_ptr<core::Switch>> workers_;
   std::unique_ptr<const core::Generation> generation_;
   plain::PlainSwitch plain_;
+  std::vector<Given> parked_;
   Tick now_{1000};
   std::string difference_;
 };
