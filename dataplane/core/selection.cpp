@@ -24,6 +24,14 @@ std::optional<std::uint16_t> holder(const Service& service, const Shared& shared
   return std::nullopt;
 }
 
+// Whether a place has nobody but its taker to offer, whatever becomes of limits.
+bool offers_one(const Service& service, const Shared& shared, const Place& place) {
+  const bool open = opens(service, shared, place.member);
+  const auto stand_ins = std::ranges::count_if(
+      place.backups, [&](std::uint16_t backup) { return opens(service, shared, backup); });
+  return open ? !place.overflow || stand_ins == 0 : stand_ins == 1;
+}
+
 std::uint64_t identity(const Member& member) {
   return stable_hash(member.rip, member.rport);
 }
@@ -43,8 +51,8 @@ std::uint32_t fine_weight(const Service& service, const SelectionTerms& terms, s
   return terms.weights.empty() ? service.members[member].weight * kWeightUnit : terms.weights[member];
 }
 
-// Fills in the open places. One server that takes the turns of several places takes them as one, with the sum
-// of their weights: by leastconns it would have the share of a single one otherwise.
+// Fills in the open places. One server that alone can take the turns of several places takes them as one,
+// with the sum of their weights: by leastconns it would have the share of a single one otherwise.
 void open_places(const Service& service, const Shared& shared, const SelectionTerms& terms,
                  std::size_t number, Selection::Tier& tier) {
   const std::vector<Place>& places = service.tiers[number];
@@ -54,11 +62,12 @@ void open_places(const Service& service, const Shared& shared, const SelectionTe
     const auto taker = holder(service, shared, places[p]);
     if (!taker) continue;
     const std::uint32_t weight = fine_weight(service, terms, places[p].member);
-    if (!seats.empty() && seats[*taker] != kNone) {
+    const bool alone = !seats.empty() && offers_one(service, shared, places[p]);
+    if (alone && seats[*taker] != kNone) {
       tier.weights[seats[*taker]] += weight;
       continue;
     }
-    if (!seats.empty()) seats[*taker] = tier.open.size();
+    if (alone) seats[*taker] = tier.open.size();
     tier.open.push_back(static_cast<std::uint16_t>(p));
     tier.weights.push_back(weight);
   }
@@ -95,6 +104,8 @@ struct Offers {
   }
   [[nodiscard]] Offer stand_in(const Place& place) const noexcept;
   [[nodiscard]] Offer of(const Place& place) const noexcept;
+  /// Whether a member is one of those who take a place's sessions in its stead.
+  [[nodiscard]] bool stands_in(const Place& place, std::uint16_t member) const noexcept;
   [[nodiscard]] Selection::View::Seen seen(const Place& place, const Offer& offer) const noexcept {
     if (offer.member != &service.members[place.member]) return {};
     return {&sessions(*offer.member), offer.sessions};
@@ -123,6 +134,12 @@ Offer Offers::of(const Place& place) const noexcept {
     if (!place.overflow) return {};
   }
   return stand_in(place);
+}
+
+bool Offers::stands_in(const Place& place, std::uint16_t member) const noexcept {
+  const Member& own = service.members[place.member];
+  const bool needed = !shared.state(own.binding).opens() || (place.overflow && !has_room(own));
+  return needed && std::ranges::find(place.backups, member) != place.backups.end();
 }
 
 // Workers begin apart, spread over all places, and each goes on after the place it was at.
@@ -390,11 +407,14 @@ bool takes_part(const Service& service, const Selection& selection, const Shared
   const bool in_group = member < service.tiers[0].size() && service.tiers[0][member].member == member;
   if (in_group) return true;
   const Offers offers{service, shared};
-  const std::size_t last = std::min(selection.in_charge() + 1, service.tiers.size());
-  for (std::size_t tier = 0; tier < last; ++tier) {
+  for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
+    if (selection.tiers[tier].open.empty()) continue;
+    bool takes = false;
     for (const Place& place : service.tiers[tier]) {
-      if (place.member == member || offers.of(place).member == &service.members[member]) return true;
+      if (place.member == member || offers.stands_in(place, member)) return true;
+      takes = takes || offers.of(place).member != nullptr;
     }
+    if (takes) return false;  // it is in charge
   }
   return false;
 }

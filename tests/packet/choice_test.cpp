@@ -161,6 +161,60 @@ TEST(Standby, TheGroupsBackupStepsInWhenAllAreDown) {
   EXPECT_EQ(backup->counts().total(), 1u) << "its sessions count for its own group";
 }
 
+// A group as backup: server 1 is down, 2 and 3 stand in for it.
+Site with_two_stand_ins(Site site) {
+  for (auto& service : *site.edit().mutable_service()) {
+    for (const std::uint32_t real : {2u, 3u})
+      *service.mutable_member(0)->add_backup() = backup_of(site, real);
+  }
+  return site;
+}
+
+TEST(Standby, AFullStandInThatIsAMemberItselfLeavesItToTheOtherOne) {
+  Site site = web(2);
+  auto& service = *site.edit().mutable_service(0);
+  service.mutable_member(0)->set_maxcon(1);
+  *service.mutable_member(1)->add_backup() = backup_of(site, 1);
+  *service.mutable_member(1)->add_backup() = backup_of(site, 3);
+  Bench bench(site);
+  bench.admit(3, forwarding::OPEN);
+  bench.admit(2, forwarding::CLOSED);
+  for (std::uint16_t port = 40000; port < 40005; ++port)
+    bench.from_client(ip(kClient, kVip).tcp(port, 80, kSyn));
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::to_real, 5}}));
+  EXPECT_EQ(bench.current(1), 1u);
+  EXPECT_EQ(bench.current(3), 4u);
+}
+
+TEST(Standby, WhereAStandInHasTheClientsPortAlreadyTheOtherOneTakesTheSession) {
+  Site site = with_two_stand_ins(web(1));
+  site.service(2, 80, 8080, {2});
+  Bench bench(site);
+  bench.admit(2, forwarding::OPEN);
+  bench.admit(3, forwarding::OPEN);
+  bench.admit(1, forwarding::CLOSED);
+  // A session each at the two; whoever of them is less loaded now, the port is free at the other one only.
+  EXPECT_EQ(Connection::open(bench, 40000, kClient, "10.10.1.101").server_address(), kServer2);
+  EXPECT_EQ(server_of(bench, 41000), kServer3);
+  EXPECT_EQ(server_of(bench, 41001), kServer2) << "with as many sessions, the first one";
+  EXPECT_EQ(server_of(bench, 41002), kServer3);
+  EXPECT_EQ(server_of(bench, 40000), kServer3) << "2 is the first one again";
+}
+
+TEST(Standby, BehindAFullGroupTheNextOnesServersAreAllAskedForAFreePort) {
+  Site site = limited(1, 1);
+  auto& fallback = *site.edit().mutable_service(0)->add_fallback();
+  fallback.set_group(9);
+  for (const std::uint32_t real : {2u, 3u}) *fallback.add_member() = backup_of(site, real);
+  site.service(2, 80, 8080, {2}).service(3, 80, 8080, {3});
+  Bench bench(site);
+  EXPECT_EQ(server_of(bench, 41000), kServer1);
+  EXPECT_EQ(Connection::open(bench, 40000, kClient, "10.10.1.101").server_address(), kServer2);
+  EXPECT_EQ(Connection::open(bench, 40001, kClient, "10.10.1.102").server_address(), kServer3);
+  EXPECT_EQ(server_of(bench, 40000), kServer3);
+  EXPECT_EQ(server_of(bench, 40001), kServer2);
+}
+
 TEST(Standby, AMemberThatRestsInItsGroupKeepsItsSessionsAndOtherServices) {
   Site site;
   site.service(1, 80, 8080, {1, 2}).service(2, 80, 8080, {1});
@@ -293,6 +347,15 @@ TEST(Bound, AStandInHasItsClientsOnlyAsLongAsItStandsIn) {
   bench.admit(1, forwarding::OPEN);
   EXPECT_EQ(server_of(bench, 40002), kServer1);
   EXPECT_EQ(server_of(bench, 40003), kServer1);
+}
+
+TEST(Bound, AClientOfOneOfSeveralStandInsStaysWithIt) {
+  Bench bench(with_two_stand_ins(shop(1)));
+  bench.admit(2, forwarding::OPEN);
+  bench.admit(3, forwarding::OPEN);
+  bench.admit(1, forwarding::CLOSED);
+  const std::string server = server_of(bench, 40000);
+  for (std::uint16_t port = 40001; port < 40010; ++port) EXPECT_EQ(server_of(bench, port), server);
 }
 
 TEST(Bound, ServicesWithOtherServersRememberTheirOwn) {
