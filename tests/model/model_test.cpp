@@ -181,7 +181,7 @@ TEST(Model, TheTrafficMeetsEveryFate) {
                                         Fate::drop_table_full,
                                         Fate::drop_no_route};
   std::array<std::uint64_t, core::kFates> met{};
-  for (std::uint64_t seed = 400; seed < 404; ++seed) {
+  for (std::uint64_t seed = 400; seed < 408; ++seed) {
     const bool narrow = seed % 2 == 0;
     Story story(
         {.seed = seed, .steps = 2000, .options = {.sessions = narrow ? 40u : 4096u}, .narrow = narrow});
