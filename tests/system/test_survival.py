@@ -52,6 +52,7 @@ class Killed(LabCase):
 
     def test_a_session_of_datagrams_goes_on_through_a_kill_of_the_dataplane(self):
         wait_until(lambda: self.switch.runs_for("headgate-dataplane") > QUICK, "a restart at once to be due", 2 * QUICK)
+        self.assert_no_failures(clients.udp(3))  # so that sums begun anew are seen
         with clients.Client("stream", network.VIP, servers.UDP_PORT, 0.002) as stream:
             wait_until(lambda: stream.ask("count")["answers"] > 100, "the stream to run")
             opened = self.switch.sessions_opened(1)
