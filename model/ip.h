@@ -37,7 +37,7 @@ struct Ip {
   auto operator<=>(const Ip&) const = default;
   constexpr bool operator==(const Ip& other) const noexcept {
     const Words a = words(), b = other.words();
-    return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;  // without a branch or a call
   }
   [[nodiscard]] constexpr bool none() const noexcept { return *this == Ip{}; }
   [[nodiscard]] constexpr bool is_v4() const noexcept {
@@ -61,13 +61,14 @@ struct Ip {
   /// A dotted quad, or the canonical text of RFC 5952.
   [[nodiscard]] std::string text() const;
 
-  /// The octets as they lie in memory.
-  using Words = std::array<std::uint64_t, 2>;
-  [[nodiscard]] constexpr Words words() const noexcept { return std::bit_cast<Words>(octets); }
   /// As messages carry it: empty for none, 4 or 16 octets in network order.
   [[nodiscard]] std::string wire() const;
   /// Of wire(), or of bytes from elsewhere: nothing when their number is not 0, 4 or 16.
   [[nodiscard]] static std::optional<Ip> from_wire(std::string_view bytes) noexcept;
+
+ private:
+  using Words = std::array<std::uint64_t, 2>;
+  [[nodiscard]] constexpr Words words() const noexcept { return std::bit_cast<Words>(octets); }
 };
 
 /// The address that bytes of a checked message carry; none when they carry none.

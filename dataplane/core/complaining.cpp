@@ -6,15 +6,6 @@
 #include "dataplane/core/switch_parts.h"
 
 namespace headgate::core {
-namespace {
-
-IpHeader header_of(const Frame& frame) noexcept {
-  IpHeader header;
-  static_cast<void>(read_ip(frame.data + offset::ip, frame.length - kEthernetHeader, Extent::whole, header));
-  return header;
-}
-
-}  // namespace
 
 // ---- Errors about packets of sessions
 

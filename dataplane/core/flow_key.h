@@ -26,13 +26,6 @@ constexpr std::uint64_t kMappedLast = 0xffff0000;
   return out;
 }
 
-/// Whether two addresses are the same, in two comparisons.
-[[nodiscard]] inline bool same(const Ip& a, const Ip& b) noexcept {
-  const IpWords x = words(a);
-  const IpWords y = words(b);
-  return ((x.first ^ y.first) | (x.last ^ y.last)) == 0;
-}
-
 /// The tuple of a packet, ports in host order. Protocol stands beside it.
 struct FlowKey {
   Ip source;

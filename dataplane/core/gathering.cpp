@@ -25,10 +25,7 @@ Fate fate_of(Fragments::Verdict verdict) noexcept {
 }
 
 Fragment fragment_in(const Frame& frame) noexcept {
-  IpHeader header;
-  const std::uint8_t* ip = frame.data + offset::ip;
-  static_cast<void>(read_ip(ip, frame.length - kEthernetHeader, Extent::whole, header));
-  return fragment_of(ip, header);
+  return fragment_of(frame.data + offset::ip, header_of(frame));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ const std::uint32_t* EndpointTable::find(const Ip& address, L4Port port, Protoco
        at = (at + 1) & (slots_.size() - 1)) {
     const Slot& slot = slots_[at];
     if (slot.port == port && slot.protocol == static_cast<std::uint8_t>(protocol) &&
-        same(slot.address, address))
+        slot.address == address)
       return &slot.value;
   }
   return nullptr;

@@ -14,12 +14,6 @@ std::uint64_t hash_of(const FlowKey& key, const Generation& generation) noexcept
              : stable_hash(key.destination, key.destination_port);
 }
 
-IpHeader header_of(const Frame& frame) noexcept {
-  IpHeader header;
-  static_cast<void>(read_ip(frame.data + offset::ip, frame.length - kEthernetHeader, Extent::whole, header));
-  return header;
-}
-
 std::uint64_t hash_of_fragment(const Frame& frame, Parsed& parsed, const Generation& generation) noexcept {
   if (frame.ports != 0) {
     parsed.key.source_port = static_cast<L4Port>(frame.ports >> 16);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/packet.h"
 
-#include "dataplane/core/ip_header.h"
-
 namespace headgate::core {
 namespace {
 
@@ -98,6 +96,12 @@ Parsed parse(const Frame& frame) noexcept {
   if (type == kEtherTypeIpv4 || type == kEtherTypeIpv6)
     parsed.shape = parse_ip(frame, type == kEtherTypeIpv6, parsed);
   return parsed;
+}
+
+IpHeader header_of(const Frame& frame) noexcept {
+  IpHeader header;
+  static_cast<void>(read_ip(frame.data + offset::ip, frame.length - kEthernetHeader, Extent::whole, header));
+  return header;
 }
 
 }  // namespace headgate::core

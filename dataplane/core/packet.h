@@ -12,6 +12,7 @@
 #include "dataplane/core/checksum.h"
 #include "dataplane/core/ethernet.h"
 #include "dataplane/core/flow_key.h"
+#include "dataplane/core/ip_header.h"
 #include "dataplane/core/tcp_life.h"
 #include "model/ip.h"
 
@@ -109,6 +110,8 @@ struct Parsed {
 
 /// Checks a frame's headers, every length against the bytes that are really there. Reads nothing outside.
 [[nodiscard]] Parsed parse(const Frame& frame) noexcept;
+/// The IP header of a frame of which parse() found one without fault.
+[[nodiscard]] IpHeader header_of(const Frame& frame) noexcept;
 
 /// The bytes of a TCP segment beyond its header.
 [[nodiscard]] inline std::uint32_t payload_of(const Frame& frame, const Parsed& parsed) noexcept {

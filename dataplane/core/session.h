@@ -76,7 +76,7 @@ struct alignas(64) Session {
   /// packet may take the short way.
   [[nodiscard]] std::uint64_t standing() const noexcept {
     std::uint64_t word = 0;
-    std::memcpy(&word, &epoch, sizeof word);
+    std::memcpy(&word, reinterpret_cast<const char*>(this) + offsetof(Session, epoch), sizeof word);
     return word << 16;  // without port and told
   }
   /// The standing of an open session in epoch 0.

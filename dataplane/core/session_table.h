@@ -29,19 +29,18 @@ struct SessionKeys {
 /// memory may be mapped elsewhere later. Not thread-safe: one worker owns it.
 class SessionTable {
  public:
-  /// A cache line of the index.
-  static constexpr std::size_t kSlots = 12;
-  struct alignas(64) Bucket {
-    std::array<std::uint8_t, kSlots> tags;  ///< 0: an empty slot
-    std::uint32_t overflowed;               ///< keys of this bucket that live in their second one
-    std::array<std::uint32_t, kSlots> places;
-  };
-
   static constexpr std::size_t kMostSessions = (std::size_t{1} << 31) - 1;
   using Position = std::uint32_t;
   static constexpr Position kNowhere = 0;  ///< entry 0 is never used
   /// A position, and in its lowest bit the side whose packets are meant.
   using Place = std::uint32_t;
+  static constexpr std::size_t kSlots = 12;
+  /// A cache line of the index.
+  struct alignas(64) Bucket {
+    std::array<std::uint8_t, kSlots> tags;  ///< 0: an empty slot
+    std::uint32_t overflowed;               ///< keys of this bucket that live in their second one
+    std::array<Place, kSlots> places;
+  };
 
   /// `memory`: bytes_needed(capacity) zeroed bytes at a 64-byte boundary, owned by the caller.
   SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed,

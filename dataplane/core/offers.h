@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "dataplane/core/selection.h"
+
+// What building a selection (selection.cpp) and choosing from it (picking.cpp) have in common.
+namespace headgate::core {
+
+/// What a place offers at a moment.
+struct Offer {
+  const Member* member = nullptr;  ///< null: nothing
+  std::uint32_t sessions = 0;      ///< those that its metric counts
+};
+
+/// By weight, as turns compare it; Turns::kFull of nothing.
+[[nodiscard]] inline std::uint64_t load_of(const Offer& offer, std::uint32_t weight) noexcept {
+  return offer.member == nullptr ? Turns::kFull : (std::uint64_t{offer.sessions} << 24) / weight;
+}
+
+/// What the places of a service offer, by the states and counts as they are now.
+struct Offers {
+  const Service& service;
+  const Shared& shared;
+
+  /// Whether the metric goes by numbers of sessions.
+  [[nodiscard]] bool counts() const noexcept {
+    return service.metric == forwarding::LEASTCONNS || service.metric == forwarding::SVCLEAST;
+  }
+  [[nodiscard]] const std::atomic<std::uint32_t>& sessions(const Member& member) const noexcept {
+    if (service.metric == forwarding::SVCLEAST) return shared.current[member.binding];
+    return shared.tallies[member.real].current;
+  }
+  [[nodiscard]] Offer by(const Member& member) const noexcept {
+    return {&member, counts() ? sessions(member).load(std::memory_order_relaxed) : 0};
+  }
+  [[nodiscard]] bool has_room(const Member& member) const noexcept {
+    return member.maxcon == 0 ||
+           shared.tallies[member.real].current.load(std::memory_order_relaxed) < member.maxcon;
+  }
+  /// Of those who stand in for a place.
+  [[nodiscard]] Offer stand_in(const Place& place) const noexcept;
+  /// Of its own member, or of a stand-in where that is needed.
+  [[nodiscard]] Offer of(const Place& place) const noexcept;
+  /// Whether a member is one of those who take a place's sessions in its stead.
+  [[nodiscard]] bool stands_in(const Place& place, std::uint16_t member) const noexcept;
+  [[nodiscard]] Selection::View::Seen seen(const Place& place, const Offer& offer) const noexcept {
+    if (offer.member != &service.members[place.member]) return {};
+    return {&sessions(*offer.member), offer.sessions};
+  }
+};
+
+}  // namespace headgate::core
