@@ -18,11 +18,13 @@ namespace headgate::testing {
 
 struct Run {
   std::uint64_t seed = 1;
-  std::uint32_t steps = 3000;
+  std::uint32_t steps = 2000;
   Twins::Options options = {};
   /// Routes go missing, ports take smaller packets, the table fills: then one frame at a time, since what the
   /// core chose for a frame that it dropped can be asked for only right after it.
   bool narrow = false;
+  /// Servers have limits and stand-ins; one frame at a time, too.
+  RandomSite::Limits limits = RandomSite::Limits::none;
 };
 
 /// Overrides of the command line; 0: as each test has them.
@@ -33,7 +35,7 @@ namespace {
 
 class Story {
  public:
-  explicit Story(const Run& run) : run_(run), dice_(run.seed), site_(dice_), twins_(run.options) {
+  explicit Story(const Run& run) : run_(run), dice_(run.seed), site_(dice_, run.limits), twins_(run.options) {
     twins_.set_routes(site_.routes(dice_));
     twins_.set_addresses(RandomSite::addresses(dice_));
     twins_.publish(site_.generation());
@@ -79,7 +81,7 @@ class Story {
     const std::uint32_t size = dice_.between(1, core::kBurst);
     std::vector<Wire> frames;
     for (std::uint32_t i = 0; i < size; ++i) frames.push_back(traffic_.frame());
-    if (!run_.narrow) return twins_.pass(frames);
+    if (!run_.narrow && run_.limits == RandomSite::Limits::none) return twins_.pass(frames);
     for (const Wire& frame : frames) twins_.pass({frame});
   }
 
@@ -145,6 +147,10 @@ TEST(Model, ThreeWorkersTogetherDoWhatThePlainSwitchDoes) {
 
 TEST(Model, NarrowRoutesPacketsAndTablesMakeNoDifference) {
   tell({.seed = 300, .options = {.sessions = 40}, .narrow = true});
+}
+
+TEST(Model, LimitsAndStandInsAreKeptByTwoWorkersTogether) {
+  tell({.seed = 500, .options = {.workers = 2}, .limits = RandomSite::Limits::some});
 }
 
 // A run that never comes to a rule proves nothing about it.

@@ -33,10 +33,13 @@ struct Binding {
   TargetKey target;
   forwarding::Admission admission = forwarding::CLOSED;
   std::uint32_t weight = 1;
+  std::uint32_t maxcon = 0;  ///< 0: any number
+  bool resting = false;      ///< in its group it takes no new session
   std::uint32_t idle_ticks = 0;
   bool fast_udp = false;         ///< udpage
   bool reset_on_expiry = false;  ///< clsrst
   bool drop_fragments = false;   ///< frag dis
+  bool placed = false;           ///< in the service that is being taken
   bool live = true;              ///< in the present configuration
   std::uint64_t packets = 0, octets = 0;
   std::uint32_t refused = 0, unanswered = 0;  ///< not told yet

@@ -15,11 +15,11 @@ TargetKey key_of(const forwarding::Target& target) {
   return {target.real(), target.port(), target.protocol(), target.check()};
 }
 
-BindingKey key_of(const forwarding::Service& service, const forwarding::Member& member) {
+BindingKey key_of(const forwarding::Service& service, std::uint32_t group, const forwarding::Member& member) {
   return {.virt = service.virt(),
           .vport = service.vport(),
           .protocol = service.protocol(),
-          .group = service.group(),
+          .group = group,
           .real = member.real(),
           .rport = member.rport(),
           .vip = *Ip::from_wire(service.vip()),
@@ -47,10 +47,8 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   for (const auto& [key, binding] : before) binding->live = false;
   bindings_ = before;
   for (const auto& service : generation.service()) {
-    Service placed{.members = {}, .metric = service.metric(), .drop_fragments = service.drop_fragments()};
-    for (const auto& member : service.member()) placed.members.push_back(take_member(service, member));
     services_[{*Ip::from_wire(service.vip()), static_cast<std::uint16_t>(service.vport()),
-               static_cast<std::uint8_t>(service.protocol())}] = placed;
+               static_cast<std::uint8_t>(service.protocol())}] = take_service(service);
   }
   for (const auto& [key, binding] : before) {
     if (binding->live) continue;
@@ -69,12 +67,43 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   forget_targets();
 }
 
-std::shared_ptr<Binding> PlainSwitch::take_member(const forwarding::Service& service,
+// Members come first: what they are, they are as somebody's backup too.
+PlainSwitch::Service PlainSwitch::take_service(const forwarding::Service& service) {
+  Service taken{.tiers = {}, .metric = service.metric(), .drop_fragments = service.drop_fragments()};
+  for (const auto& [key, binding] : bindings_) binding->placed = false;
+  const auto take = [&](std::uint32_t group, const auto& members) {
+    std::vector<Place> tier;
+    for (const auto& member : members)
+      tier.push_back({.member = take_member(service, group, member), .overflow = member.overflow()});
+    taken.tiers.push_back(tier);
+  };
+  const auto group_of = [&](const auto& fallback) {
+    return fallback.group() == 0 ? service.group() : fallback.group();
+  };
+  take(service.group(), service.member());
+  for (const auto& fallback : service.fallback()) take(group_of(fallback), fallback.member());
+  const auto take_backups = [&](std::uint32_t group, const auto& members, std::vector<Place>& tier) {
+    for (int i = 0; i < members.size(); ++i) {
+      for (const auto& backup : members[i].backup())
+        tier[static_cast<std::size_t>(i)].backups.push_back(take_member(service, group, backup));
+    }
+  };
+  take_backups(service.group(), service.member(), taken.tiers[0]);
+  for (int i = 0; i < service.fallback_size(); ++i)
+    take_backups(group_of(service.fallback(i)), service.fallback(i).member(),
+                 taken.tiers[static_cast<std::size_t>(i) + 1]);
+  return taken;
+}
+
+std::shared_ptr<Binding> PlainSwitch::take_member(const forwarding::Service& service, std::uint32_t group,
                                                   const forwarding::Member& member) {
-  const BindingKey key = key_of(service, member);
+  const BindingKey key = key_of(service, group, member);
   auto& binding = bindings_[key];
   if (!binding) binding = std::make_shared<Binding>(Binding{.key = key});
+  if (std::exchange(binding->placed, true)) return binding;
   binding->live = true;
+  binding->maxcon = member.maxcon();
+  binding->resting = member.resting();
   binding->target = key_of(member.target());
   binding->weight = member.weight();
   binding->idle_ticks = member.idle_seconds() * Tick::kPerSecond;
@@ -102,6 +131,7 @@ void PlainSwitch::set_states(const forwarding::States& states) {
 
 // Closing ends every session that is not over by itself.
 void PlainSwitch::admit(Binding& binding, forwarding::Admission admission) {
+  if (binding.resting && admission == forwarding::OPEN) admission = forwarding::DRAINING;
   const bool closes = binding.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
   binding.admission = admission;
   if (!closes) return;

@@ -54,7 +54,8 @@ struct Choice {
   // Of a fragment that comes again:
   std::uint64_t waited_for = 0;
   std::uint32_t handed_as = 0;
-  /// Whether the real switch still has the session of this client, VIP, port and protocol.
+  /// Of a frame that came alone: whether the real switch still has the session of this client, VIP, port and
+  /// protocol.
   std::function<bool(const Session&)> remembers;
 };
 
@@ -115,8 +116,14 @@ class PlainSwitch {
 
  private:
   using Found = std::list<Session>::iterator;
+  /// A server of a group, and who stands in for it while it is down.
+  struct Place {
+    std::shared_ptr<Binding> member;
+    bool overflow = false;  ///< they also do while it is full
+    std::vector<std::shared_ptr<Binding>> backups;
+  };
   struct Service {
-    std::vector<std::shared_ptr<Binding>> members;
+    std::vector<std::vector<Place>> tiers;  ///< its group, then those that step in, in their order
     forwarding::Metric metric = forwarding::LEASTCONNS;
     bool drop_fragments = false;
   };
@@ -134,7 +141,9 @@ class PlainSwitch {
     std::size_t room;
   };
 
-  std::shared_ptr<Binding> take_member(const forwarding::Service& service, const forwarding::Member& member);
+  [[nodiscard]] Service take_service(const forwarding::Service& service);
+  std::shared_ptr<Binding> take_member(const forwarding::Service& service, std::uint32_t group,
+                                       const forwarding::Member& member);
   void admit(Binding& binding, forwarding::Admission admission);
   void forget_targets();
 
@@ -159,6 +168,12 @@ class PlainSwitch {
   [[nodiscard]] static bool leaves(const Packet& packet, std::uint32_t mtu);
   [[nodiscard]] Outcome refused(core::Fate fate, const Binding& chosen) const;
   [[nodiscard]] core::Fate fate_at(const Packet& packet, const Binding& binding);
+  [[nodiscard]] std::uint64_t sessions_of(const Binding& binding) const;
+  [[nodiscard]] bool takes(const Binding& binding) const;
+  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Place& place) const;
+  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Service& service) const;
+  [[nodiscard]] bool is_free(const Packet& packet, const Binding& binding);
+  void forget_as(const Choice& choice, const Packet& packet, const Service& service);
   [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
   [[nodiscard]] Found holder(const Packet& packet, const Binding& binding);
   Sent send(const Bytes& frame, const Way& way) const;

@@ -5,7 +5,7 @@
 #include <array>
 
 namespace headgate::testing {
-RandomSite::RandomSite(Dice& dice) {
+RandomSite::RandomSite(Dice& dice, Limits limits) : limits_(limits) {
   for (std::uint32_t real = 1; real <= kReals; ++real) idle_seconds_[real] = dice.between(4, 60);
   for (int service = 0; service < 4; ++service) add_service(dice);
 }
@@ -39,7 +39,26 @@ RandomSite::Service RandomSite::random_service(Dice& dice) const {
   for (std::uint32_t real = 1; real <= kReals; ++real) {
     if (dice.percent(50)) service.weights[real] = dice.between(1, 4);
   }
+  if (limits_ == Limits::some && dice.percent(70)) add_stand_ins(dice, service);
   return service;
+}
+
+// Limits apart, who takes sessions when others do not.
+void RandomSite::add_stand_ins(Dice& dice, Service& service) {
+  const auto some = [&] {
+    std::vector<std::uint32_t> reals;
+    for (std::uint32_t real = 1; real <= kReals; ++real) {
+      if (dice.percent(25)) reals.push_back(real);
+    }
+    return reals;
+  };
+  for (const auto& [real, weight] : service.weights) {
+    if (dice.percent(50)) service.overflowing.insert(real);
+    if (dice.percent(8)) service.resting.insert(real);
+    if (dice.percent(30)) service.backups[real] = some();
+    std::erase(service.backups[real], real);
+  }
+  while (dice.percent(25)) service.fallbacks.push_back({dice.percent(50) ? 0 : dice.between(3, 5), some()});
 }
 
 void RandomSite::add_service(Dice& dice) {
@@ -63,6 +82,7 @@ void RandomSite::change(Dice& dice) {
       return;
     case 2:
       idle_seconds_[real] = dice.between(4, 60);
+      if (limits_ == Limits::some) maxcons_[real] = dice.percent(50) ? 0 : dice.between(1, 8);
       return;
     case 3:
       return dice.percent(30) ? toggle(moved_) : toggle(http_);
@@ -92,6 +112,10 @@ void RandomSite::change_service(Dice& dice, Service& service) {
       return;
     default:
       service.weights = other.weights;
+      service.overflowing = other.overflowing;
+      service.resting = other.resting;
+      service.backups = other.backups;
+      service.fallbacks = other.fallbacks;
   }
 }
 
@@ -103,18 +127,49 @@ void RandomSite::change_settings(Dice& dice) {
   closed_seconds_ = dice.between(0, 4);
 }
 
-void RandomSite::add_member(forwarding::Service& service, const Service& from, std::uint32_t real) const {
-  auto& member = *service.add_member();
+forwarding::Member RandomSite::member(const Service& from, std::uint32_t real) const {
+  forwarding::Member member;
+  const auto weight = from.weights.find(real);
+  const auto maxcon = maxcons_.find(real);
   member.set_real(real);
   member.set_rip(rip(real, is_ipv6(from.virt)).wire());
   member.set_rport(from.rport);
-  member.set_weight(from.weights.at(real));
+  member.set_weight(weight == from.weights.end() ? 1 : weight->second);
   member.set_idle_seconds(idle_seconds_.at(real));
+  member.set_maxcon(maxcon == maxcons_.end() ? 0 : maxcon->second);
   auto& target = *member.mutable_target();
   target.set_real(real);
   target.set_port(from.rport);
   target.set_protocol(from.protocol);
   target.set_check(http_.contains(real) ? "http" : "tcp");
+  return member;
+}
+
+forwarding::Service RandomSite::service(const Service& from) const {
+  forwarding::Service service;
+  service.set_virt(from.virt);
+  service.set_vip(vip(from.virt).wire());
+  service.set_vport(from.vport);
+  service.set_protocol(from.protocol);
+  service.set_group(from.group);
+  service.set_metric(from.metric);
+  service.set_fast_udp(from.fast_udp);
+  service.set_reset_on_expiry(from.reset_on_expiry);
+  service.set_drop_fragments(from.drop_fragments);
+  for (const auto& [real, weight] : from.weights) {
+    auto& added = *service.add_member() = member(from, real);
+    added.set_overflow(from.overflowing.contains(real));
+    added.set_resting(from.resting.contains(real));
+    const auto backups = from.backups.find(real);
+    if (backups == from.backups.end()) continue;
+    for (const std::uint32_t backup : backups->second) *added.add_backup() = member(from, backup);
+  }
+  for (const auto& fallback : from.fallbacks) {
+    auto& added = *service.add_fallback();
+    added.set_group(fallback.group);
+    for (const std::uint32_t real : fallback.reals) *added.add_member() = member(from, real);
+  }
+  return service;
 }
 
 forwarding::Generation RandomSite::generation() const {
@@ -129,19 +184,7 @@ forwarding::Generation RandomSite::generation() const {
   out.mutable_ageing()->set_closed_seconds(closed_seconds_);
   out.mutable_settings()->set_check_resets(check_resets_);
   out.mutable_settings()->set_answer_closed_ports(answer_closed_ports_);
-  for (const Service& from : services_) {
-    auto& service = *out.add_service();
-    service.set_virt(from.virt);
-    service.set_vip(vip(from.virt).wire());
-    service.set_vport(from.vport);
-    service.set_protocol(from.protocol);
-    service.set_group(from.group);
-    service.set_metric(from.metric);
-    service.set_fast_udp(from.fast_udp);
-    service.set_reset_on_expiry(from.reset_on_expiry);
-    service.set_drop_fragments(from.drop_fragments);
-    for (const auto& [real, weight] : from.weights) add_member(service, from, real);
-  }
+  for (const Service& from : services_) *out.add_service() = service(from);
   return out;
 }
 
@@ -150,17 +193,20 @@ forwarding::States RandomSite::states(Dice& dice) const {
   const bool whole = dice.percent(10);
   const std::uint32_t chance = whole ? 90 : 15;
   out.set_whole(whole);
-  const forwarding::Generation present = generation();
-  std::set<std::string> named;
-  for (const auto& service : present.service()) {
-    for (const auto& member : service.member()) {
-      if (!named.insert(member.target().SerializeAsString()).second || !dice.percent(chance)) continue;
-      auto& state = *out.add_target();
-      *state.mutable_target() = member.target();
-      state.set_admission(dice.percent(65)   ? forwarding::OPEN
-                          : dice.percent(40) ? forwarding::DRAINING
-                                             : forwarding::CLOSED);
+  std::map<std::string, forwarding::Target> targets;
+  for (const Service& from : services_) {
+    for (std::uint32_t real = 1; real <= kReals; ++real) {
+      const forwarding::Target target = member(from, real).target();
+      targets[target.SerializeAsString()] = target;
     }
+  }
+  for (const auto& [name, target] : targets) {
+    if (!dice.percent(chance)) continue;
+    auto& state = *out.add_target();
+    *state.mutable_target() = target;
+    state.set_admission(dice.percent(65)   ? forwarding::OPEN
+                        : dice.percent(40) ? forwarding::DRAINING
+                                           : forwarding::CLOSED);
   }
   if (dice.percent(20)) {
     auto& operation = *out.add_operation();

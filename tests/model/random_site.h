@@ -25,7 +25,9 @@ class RandomSite {
   static constexpr unsigned kPorts = 3;
   static constexpr std::uint32_t kVirts = 4, kReals = 6;
 
-  explicit RandomSite(Dice& dice);
+  /// Whether servers have limits, backups, and groups that step in.
+  enum class Limits : std::uint8_t { none, some };
+  RandomSite(Dice& dice, Limits limits = Limits::none);
 
   /// Changes something: a service, a member, a setting.
   void change(Dice& dice);
@@ -54,19 +56,30 @@ class RandomSite {
     bool fast_udp = false;
     bool reset_on_expiry = false;
     bool drop_fragments = false;
-    std::map<std::uint32_t, std::uint32_t> weights;  ///< by real server
+    std::map<std::uint32_t, std::uint32_t> weights;               ///< by real server
+    std::set<std::uint32_t> overflowing, resting;                 ///< real servers
+    std::map<std::uint32_t, std::vector<std::uint32_t>> backups;  ///< by real server
+    struct Fallback {
+      std::uint32_t group = 0;
+      std::vector<std::uint32_t> reals;
+    };
+    std::vector<Fallback> fallbacks;
   };
   [[nodiscard]] const std::vector<Service>& services() const { return services_; }
 
  private:
+  const Limits limits_;
   [[nodiscard]] Service random_service(Dice& dice) const;
+  static void add_stand_ins(Dice& dice, Service& service);
   void add_service(Dice& dice);
   void change_service(Dice& dice, Service& service);
   void change_settings(Dice& dice);
-  void add_member(forwarding::Service& service, const Service& from, std::uint32_t real) const;
+  [[nodiscard]] forwarding::Member member(const Service& from, std::uint32_t real) const;
+  [[nodiscard]] forwarding::Service service(const Service& from) const;
 
   std::vector<Service> services_;
   std::map<std::uint32_t, std::uint32_t> idle_seconds_;  ///< by real server
+  std::map<std::uint32_t, std::uint32_t> maxcons_;       ///< likewise
   std::set<std::uint32_t> moved_;                        ///< real servers with another address
   std::set<std::uint32_t> http_;                         ///< real servers with another health check
   bool client_processing_ = true, server_processing_ = true;

@@ -124,6 +124,8 @@ void Twins::compare_counts() {
   expect("sessions", stats.current_sessions(), plain_.sessions().size());
   expect("terminated", stats.terminated_sessions(), plain_.terminated());
   expect("resets", stats.resets_built(), plain_.resets());
+  expect("sessions that no server took", stats.no_available_real(),
+         plain_.fate(core::Fate::reset_no_real) + plain_.fate(core::Fate::drop_no_real));
   expect("errors", stats.errors_built(), plain_.errors());
   expect("errors that a limit kept back", stats.errors_withheld(), plain_.errors_withheld());
   expect("packets in", stats.packets_in(), plain_.packets_in());

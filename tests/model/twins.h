@@ -60,6 +60,7 @@ class Twins {
   /// A burst that a worker has seen.
   struct Passed {
     unsigned worker = 0;
+    bool alone = false;  ///< one frame
     std::size_t room = 0;
     std::vector<plain::Sent> own = {};         ///< as the plain switch has it
     std::vector<Given> handed = {};            ///< fragments for other workers

@@ -100,7 +100,7 @@ void Twins::pass(unsigned worker, const std::vector<Given>& burst) {
   std::vector<core::Frame> spare = frames_of(room);
   core::Spares spares{spare};
   workers_[worker]->process(frames, spares, *generation_, now_);
-  Passed passed{.worker = worker, .room = spare.size()};
+  Passed passed{.worker = worker, .alone = burst.size() == 1, .room = spare.size()};
   for (std::size_t i = 0; i < burst.size() && difference_.empty(); ++i) compare(burst[i], frames[i], passed);
   std::vector<plain::Sent> made;
   for (std::size_t i = 0; i < spares.used; ++i) {
@@ -150,8 +150,8 @@ void Twins::compare(const Given& in, const core::Frame& out, Passed& passed) {
                        .handed = handed,
                        .room = passed.room - passed.own.size(),
                        .waited_for = in.waited_for,
-                       .handed_as = in.ports,
-                       .remembers = [&](const plain::Session& session) { return remembers(session); }};
+                       .handed_as = in.ports};
+  if (passed.alone) choice.remembers = [&](const plain::Session& session) { return remembers(session); };
   if (out.fate == core::Fate::to_real && real && !parked && !handed) {
     const plain::View view = plain::look(real->wire.bytes);
     choice.server = view.destination;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing: which servers may take a new session (reference 3.1 and 3.2).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tests/model/plain_switch.h"
+
+namespace headgate::testing::plain {
+
+using core::Fate;
+
+namespace {
+
+Outcome only(Fate fate) {
+  return {.fate = fate};
+}
+
+}  // namespace
+
+// ---- Who takes sessions
+
+std::uint64_t PlainSwitch::sessions_of(const Binding& binding) const {
+  return tallies_.at({'r', binding.key.real, 0}).current;
+}
+
+bool PlainSwitch::takes(const Binding& binding) const {
+  const bool full = binding.maxcon != 0 && sessions_of(binding) >= binding.maxcon;
+  return binding.admission == forwarding::OPEN && !full;
+}
+
+// A member, or those who stand in for it.
+std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Place& place) const {
+  if (takes(*place.member)) return {place.member};
+  if (place.member->admission == forwarding::OPEN && !place.overflow) return {};
+  std::vector<std::shared_ptr<Binding>> out;
+  for (const auto& backup : place.backups) {
+    if (takes(*backup)) out.push_back(backup);
+  }
+  return out;
+}
+
+// Of the first group that has any.
+std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service) const {
+  std::vector<std::shared_ptr<Binding>> out;
+  for (const auto& tier : service.tiers) {
+    for (const Place& place : tier) {
+      const auto some = takers(place);
+      out.insert(out.end(), some.begin(), some.end());
+    }
+    if (!out.empty()) break;
+  }
+  return out;
+}
+
+// Whether the server has no other session of this client's address and port that is still alive.
+bool PlainSwitch::is_free(const Packet& packet, const Binding& binding) {
+  const Found other = holder(packet, binding);
+  return other == sessions_.end() || other->over();
+}
+
+// ---- Opening
+
+Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Choice& choice) {
+  if (const auto refused = may_open(packet)) return only(*refused);
+  if (packet.view.fragment && service.drop_fragments) return only(Fate::drop_fragment);
+  forget_as(choice, packet, service);
+  std::vector<std::shared_ptr<Binding>> candidates = takers(service);
+  std::erase_if(candidates, [&](const auto& candidate) { return !is_free(packet, *candidate); });
+  if (candidates.empty()) {
+    if (!packet.view.tcp()) return only(Fate::drop_no_real);
+    Outcome outcome = only(Fate::reset_no_real);
+    outcome.sent = answer_reset(packet);
+    return outcome;
+  }
+  for (const auto& candidate : candidates) {
+    const bool chosen = choice.server == candidate->key.rip && choice.port == candidate->rport();
+    const Fate fate = fate_at(packet, *candidate);
+    if (fate != choice.fate || (fate == Fate::to_real && !chosen)) continue;
+    const bool told_so = told_mtu(packet.view, refused(fate, *candidate).mtu) == choice.mtu;
+    if (fate == Fate::drop_too_big && choice.mtu != 0 && !told_so) continue;
+    if (fate == Fate::to_real) {
+      if (service.metric == forwarding::LEASTCONNS && !is_least_loaded(service, packet, *candidate))
+        complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
+      return bind(packet, candidate);
+    }
+    return refused(fate, *candidate);
+  }
+  complaint_ = fmt::format("{} by {}:{} is no choice of the service", core::name(choice.fate),
+                           choice.server.text(), choice.port);
+  return only(fate_at(packet, *candidates.front()));
+}
+
+// A session that is over and would be in the way of the new one is forgotten, at whichever servers the real
+// switch looked; what it had of a limit is free again.
+void PlainSwitch::forget_as(const Choice& choice, const Packet& packet, const Service& service) {
+  if (!choice.remembers) return;
+  const auto look_at = [&](const Binding& binding) {
+    const Found before = holder(packet, binding);
+    if (before != sessions_.end() && before->over() && !choice.remembers(*before)) forget(before);
+  };
+  for (const auto& tier : service.tiers) {
+    for (const Place& place : tier) {
+      look_at(*place.member);
+      for (const auto& backup : place.backups) look_at(*backup);
+    }
+  }
+}
+
+Outcome PlainSwitch::refused(Fate fate, const Binding& chosen) const {
+  if (fate != Fate::drop_too_big) return only(fate);
+  return {.fate = fate, .mtu = mtus_.at(way_to(chosen.key.rip)->port)};
+}
+
+// What becomes of a packet that opens a session if this server is chosen.
+Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
+  const auto to_real = way_to(binding.key.rip);
+  if (!to_real || !way_to(packet.view.source)) return Fate::drop_no_route;
+  if (!leaves(packet, mtus_.at(to_real->port))) return Fate::drop_too_big;
+  const bool makes_room = holder(packet, binding) != sessions_.end();
+  return sessions_.size() >= capacity_ && !makes_room ? Fate::drop_table_full : Fate::to_real;
+}
+
+// A server that still has a connection with the same client port is passed over, and then any other may be
+// taken; nor does a stand-in have to be the least loaded of all.
+bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
+  bool less = false, passed_over = false;
+  for (const Place& place : service.tiers[0]) {
+    passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member);
+    less = less || sessions_of(*place.member) * chosen.weight < sessions_of(chosen) * place.member->weight;
+  }
+  return !less || passed_over;
+}
+
+Outcome PlainSwitch::bind(const Packet& packet, const std::shared_ptr<Binding>& binding) {
+  const Found before = holder(packet, *binding);
+  if (before != sessions_.end()) forget(before);
+  Session session{.client = packet.view.source,
+                  .client_port = packet.view.source_port,
+                  .binding = binding,
+                  .seen = packet.now};
+  session.half_open = packet.view.tcp();
+  sessions_.push_back(session);
+  count(session, 1);
+  return forward(packet, sessions_.back(), true);
+}
+
+}  // namespace headgate::testing::plain
