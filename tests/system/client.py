@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 
+from serving import serve_half_close, serve_udp, serve_upload
+
 TIMEOUT = 5.0
 
 
@@ -326,36 +328,6 @@ def one_hop(kind, host, port):
     say(type=icmp_type, code=code, sender=socket.inet_ntop(family_of(host), sender))
 
 
-def serve_udp(name, port):
-    """Echoes each datagram behind its own name, on both families."""
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
-        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        sock.bind(("::", int(port)))
-        while True:
-            word, client = sock.recvfrom(65536)
-            sock.sendto(name.encode() + b" " + word, client)
-
-
-def serve_half_close(port, file, pause):
-    """A server for half_close: reads to the client's end of file, waits, then sends the file in two halves."""
-    listener = socket.create_server(("", int(port)), reuse_port=True)
-    say(event="listening")
-    with open(file, "rb") as source:
-        content = source.read()
-
-    def serve(sock):
-        with sock:
-            while sock.recv(4096):
-                pass
-            sock.sendall(content[: len(content) // 2])
-            time.sleep(float(pause))  # longer than the fast-ageing period: the session must outlive it
-            sock.sendall(content[len(content) // 2:])
-
-    while True:
-        sock, _ = listener.accept()
-        threading.Thread(target=serve, args=(sock,), daemon=True).start()
-
-
 def upload(host, port, file):
     """Sends a file, closes its own direction, and tells what the server says of it."""
     with connect(host, int(port), timeout=30) as sock, open(file, "rb") as source:
@@ -365,19 +337,6 @@ def upload(host, port, file):
             say(sha256=sock.recv(256).decode())
         except OSError as error:
             say(sha256=outcome(error))
-
-
-def serve_upload(port):
-    """A server for upload: reads to the client's end of file and answers with the sum of what it read."""
-    listener = socket.create_server(("", int(port)), family=socket.AF_INET6, dualstack_ipv6=True)
-    say(event="listening")
-    while True:
-        sock, _ = listener.accept()
-        digest = hashlib.sha256()
-        with sock:
-            while data := sock.recv(65536):
-                digest.update(data)
-            sock.sendall(digest.hexdigest().encode())
 
 
 if __name__ == "__main__":

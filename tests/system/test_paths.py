@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What packets meet on their way: narrow links, hops that run out, and their own size."""
 
-import hashlib
-
 import clients
 import network
 import servers
@@ -63,14 +61,13 @@ class NarrowLinks(LabCase):
             f"/c/slb/virt {virt}/service {self.PORT}/group 4{virt}")])
         self.addCleanup(self.switch.change, *[line for virt in VIPS for line in (
             f"/c/slb/virt {virt}/service {self.PORT}/del", f"/c/slb/group 4{virt}/del", f"/c/slb/real 4{virt}/del")])
-        expected = hashlib.sha256((ROOT / "download").read_bytes()).hexdigest()
         with clients.Client("serve-upload", self.PORT, namespace=network.FAR_SERVER) as server:
             server.hear()
             for virt, vip in VIPS.items():
                 with self.subTest(vip=vip):
                     self.switch.wait_service(str(self.PORT), int(f"4{virt}"), "up", virt=virt)
                     self.assertIsNone(network.path_mtu(network.CLIENT, vip))
-                    self.assertEqual(clients.once("upload", vip, self.PORT, ROOT / "download"), {"sha256": expected})
+                    self.assertEqual(clients.once("upload", vip, self.PORT, ROOT / "download"), {"sha256": story.download_sum()})
                     self.assertEqual(network.path_mtu(network.CLIENT, vip), network.NARROW)
 
 
