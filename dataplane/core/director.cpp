@@ -35,6 +35,8 @@ Director::Director(Shared& shared)
 Status Director::publish(const forwarding::Generation& generation) {
   if (auto checked = check(generation); !checked) return checked;
   published_ = generation;
+  // Workers that were about to open a session when it was retired have opened it meanwhile.
+  for (const BindingSlot slot : lingering_) fold(slot, {.opened = traffic_since_base(slot).opened});
   std::erase_if(lingering_, [&](BindingSlot slot) { return !held(slot); });
   const auto before = std::exchange(slots_, {});
   const auto layout_before = layout_;  // which selections_before points into
@@ -188,7 +190,6 @@ void Director::reclaim_tallies() {
   std::erase_if(tallies_, [&](const auto& entry) {
     Tally& tally = shared_.tallies[entry.second.slot];
     if (needed.contains(entry.first) || tally.current.load(std::memory_order_relaxed) != 0) return false;
-    tally.total.store(0, std::memory_order_relaxed);
     tally.highest.store(0, std::memory_order_relaxed);
     free_tallies_.push_back(entry.second.slot);
     return true;
@@ -197,14 +198,22 @@ void Director::reclaim_tallies() {
 
 void Director::retire(BindingSlot slot) {
   shared_.admit(slot, forwarding::CLOSED);
-  const Sums traffic = traffic_since_base(slot);
-  for (const TallyKey& key : tallies_of(slot)) {
-    Sums& retired = tallies_.at(key).retired;
-    retired.packets += traffic.packets;
-    retired.octets += traffic.octets;
-  }
+  fold(slot, traffic_since_base(slot));
   free_.push_back(slot);
   lingering_.push_back(slot);
+}
+
+// What a binding that goes has counted is kept with the totals of its server, as long as there are any.
+void Director::fold(BindingSlot slot, const Sums& traffic) {
+  bound_[slot].base = sums(slot);
+  for (const TallyKey& key : tallies_of(slot)) {
+    const auto found = tallies_.find(key);
+    if (found == tallies_.end()) continue;
+    Sums& retired = found->second.retired;
+    retired.packets += traffic.packets;
+    retired.octets += traffic.octets;
+    retired.opened += traffic.opened;
+  }
 }
 
 void Director::index_layout(Layout& layout) const {

@@ -127,10 +127,11 @@ class Director {
   /// 'r' real 0, 'g' group real, 'v' virt real
   using TallyKey = std::tuple<char, std::uint32_t, std::uint32_t>;
 
-  /// Packets, octets and set-up failures, summed over the workers.
+  /// Packets, octets, sessions and set-up failures, summed over the workers.
   struct Sums {
     std::uint64_t packets = 0;
     std::uint64_t octets = 0;
+    std::uint64_t opened = 0;
     std::uint64_t refused = 0;
     std::uint64_t unanswered = 0;
   };
@@ -163,7 +164,6 @@ class Director {
       std::map<ServiceKey, std::pair<const Service*, std::shared_ptr<const Selection>>>;
   struct TallyInfo {
     TallySlot slot = 0;
-    std::uint64_t base_total = 0;
     Sums retired;  ///< traffic of bindings that are gone
   };
 
@@ -180,6 +180,7 @@ class Director {
   /// The position in `placed` of a server, which may be there already.
   [[nodiscard]] std::uint16_t place(const Where& where, const forwarding::Member& member, Service& placed);
   void retire(BindingSlot slot);
+  void fold(BindingSlot slot, const Sums& traffic);
   void index_layout(Layout& layout) const;
   void set_port_flags(Layout& layout) const;
   bool admit(BindingSlot slot, const forwarding::TargetState& state);

@@ -29,9 +29,9 @@ memory::Slots Director::slots() const {
     tally.set_kind(static_cast<std::uint32_t>(std::get<0>(key)));
     tally.set_first(std::get<1>(key));
     tally.set_second(std::get<2>(key));
-    tally.set_total(info.base_total);
     tally.set_packets(info.retired.packets);
     tally.set_octets(info.retired.octets);
+    tally.set_opened(info.retired.opened);
   }
   memory::Base& base = *out.mutable_base();
   base.mutable_fate()->Add(base_.fates.begin(), base_.fates.end());
@@ -57,6 +57,7 @@ void Director::add_bindings(memory::Slots& out) const {
     binding.set_rip(octets(key.rip));
     binding.set_packets(bound_[slot].base.packets);
     binding.set_octets(bound_[slot].base.octets);
+    binding.set_opened(bound_[slot].base.opened);
   }
 }
 
@@ -102,14 +103,14 @@ void Director::recall(const memory::Binding& binding) {
   bound_[slot].octets_told = bound_[slot].reported.octets;
   bound_[slot].base.packets = std::min(binding.packets(), bound_[slot].base.packets);
   bound_[slot].base.octets = std::min(binding.octets(), bound_[slot].base.octets);
+  bound_[slot].base.opened = std::min(binding.opened(), bound_[slot].base.opened);
 }
 
 bool Director::recall(const memory::Tally& tally) {
   const TallyKey key{static_cast<char>(tally.kind()), tally.first(), tally.second()};
-  const std::uint64_t total = shared_.tallies[tally.slot()].total.load(std::memory_order_relaxed);
-  const TallyInfo info{.slot = tally.slot(),
-                       .base_total = std::min(tally.total(), total),
-                       .retired = {.packets = tally.packets(), .octets = tally.octets()}};
+  const TallyInfo info{
+      .slot = tally.slot(),
+      .retired = {.packets = tally.packets(), .octets = tally.octets(), .opened = tally.opened()}};
   return tallies_.emplace(key, info).second;
 }
 

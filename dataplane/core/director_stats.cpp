@@ -21,6 +21,7 @@ Director::Sums Director::sums(BindingSlot slot) const {
     const Switch::Traffic& traffic = worker->traffic(slot);
     sums.packets += traffic.packets.get();
     sums.octets += traffic.octets.get();
+    sums.opened += traffic.opened.get();
     sums.refused += traffic.refused.get();
     sums.unanswered += traffic.unanswered.get();
   }
@@ -30,7 +31,9 @@ Director::Sums Director::sums(BindingSlot slot) const {
 Director::Sums Director::traffic_since_base(BindingSlot slot) const {
   const Sums now = sums(slot);
   const Sums& base = bound_[slot].base;
-  return {.packets = now.packets - base.packets, .octets = now.octets - base.octets};
+  return {.packets = now.packets - base.packets,
+          .octets = now.octets - base.octets,
+          .opened = now.opened - base.opened};
 }
 
 std::array<Director::TallyKey, 3> Director::tallies_of(BindingSlot slot) const {
@@ -43,7 +46,7 @@ forwarding::SessionCounts Director::counts(const TallyInfo& info, const Sums& tr
   forwarding::SessionCounts counts;
   counts.set_current(tally.current.load(std::memory_order_relaxed));
   counts.set_highest(tally.highest.load(std::memory_order_relaxed));
-  counts.set_total(tally.total.load(std::memory_order_relaxed) - info.base_total);
+  counts.set_total(traffic.opened + info.retired.opened);
   counts.set_octets(traffic.octets + info.retired.octets);
   counts.set_packets(traffic.packets + info.retired.packets);
   return counts;
@@ -56,6 +59,7 @@ void Director::add_rows(forwarding::Stats& stats) const {
     for (const TallyKey& tally : tallies_of(slot)) {
       traffic[tally].packets += mine.packets;
       traffic[tally].octets += mine.octets;
+      traffic[tally].opened += mine.opened;
     }
     auto* row = stats.add_service();
     row->set_virt(key.virt);
@@ -181,7 +185,6 @@ void Director::clear_stats() {
   }
   for (auto& [key, info] : tallies_) {
     Tally& tally = shared_.tallies[info.slot];
-    info.base_total = tally.total.load(std::memory_order_relaxed);
     info.retired = {};
     tally.highest.store(tally.current.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }

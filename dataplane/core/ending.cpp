@@ -89,6 +89,7 @@ void Switch::count(Session& session) noexcept {
   virt->open();
   shared_.current[session.binding].fetch_add(1, std::memory_order_relaxed);
   ++counted_[session.binding].sessions;
+  traffic_[session.binding].opened.add(1);
   session.told |= Session::kCounted;
 }
 

@@ -11,7 +11,7 @@ namespace headgate::core {
 namespace {
 
 /// To be counted up by whoever changes what a field means without moving it.
-constexpr std::uint64_t kMeaning = 2;
+constexpr std::uint64_t kMeaning = 3;
 
 class Hash {
  public:
@@ -47,7 +47,7 @@ void add_shared(Hash& hash) noexcept {
   for (const std::size_t offset :
        {sizeof(Binding), sizeof(Binding::End), offsetof(Binding::End, address), offsetof(Binding::End, port),
         offsetof(Binding::End, ip_delta), offsetof(Binding::End, l4_delta), offsetof(Binding::End, tally),
-        offsetof(Binding::End, word), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, total),
+        offsetof(Binding::End, word), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, highest),
         kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
     hash.add(offset);
   }

@@ -54,14 +54,6 @@ bool Tally::reserve(std::uint32_t limit) noexcept {
   return false;
 }
 
-void Tally::note() noexcept {
-  total.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t now = current.load(std::memory_order_relaxed);
-  std::uint32_t most = highest.load(std::memory_order_relaxed);
-  while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
-  }
-}
-
 // ---- Memory
 
 std::size_t Shared::bytes_needed() noexcept {

@@ -21,17 +21,20 @@
 // Every word has one meaning by itself; nothing here needs two words to agree.
 namespace headgate::core {
 
-/// A number that one thread writes and others read.
-class Counter {
+/// A number that one thread writes and others read; it wraps.
+template <class Number>
+class BasicCounter {
  public:
-  void add(std::uint64_t n) noexcept { value_.store(get() + n, std::memory_order_relaxed); }
-  void subtract(std::uint64_t n) noexcept { value_.store(get() - n, std::memory_order_relaxed); }
+  void add(Number n) noexcept { value_.store(get() + n, std::memory_order_relaxed); }
+  void subtract(Number n) noexcept { value_.store(get() - n, std::memory_order_relaxed); }
   void clear() noexcept { value_.store(0, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Number get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> value_{0};
+  std::atomic<Number> value_{0};
 };
+using Counter = BasicCounter<std::uint64_t>;
+using SmallCounter = BasicCounter<std::uint32_t>;
 
 /// One real server of one service: what a session is bound to. Slots are stable: the director gives a binding
 /// the same slot in every generation. A slot that is free again is given away only when no session holds it.
@@ -58,18 +61,21 @@ struct BindingState {
 struct Tally {
   std::atomic<std::uint32_t> current{0};
   std::atomic<std::uint32_t> highest{0};
-  std::atomic<std::uint64_t> total{0};
 
   /// Counts a new session in `current`, unless there are `limit` already (0: any number): one atomic step, so
   /// that all workers together never exceed a limit, nor fall short of it while there is demand.
   [[nodiscard]] bool reserve(std::uint32_t limit) noexcept;
   /// Takes note of a session that reserve() counted: it has come to be.
-  void note() noexcept;
-  void open() noexcept {
-    static_cast<void>(reserve(0));
-    note();
-  }
+  void note() noexcept { note(current.load(std::memory_order_relaxed)); }
+  void open() noexcept { note(current.fetch_add(1, std::memory_order_relaxed) + 1); }
   void close(std::uint32_t sessions) noexcept { current.fetch_sub(sessions, std::memory_order_relaxed); }
+
+ private:
+  void note(std::uint32_t now) noexcept {
+    std::uint32_t most = highest.load(std::memory_order_relaxed);
+    while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+  }
 };
 using TallySlot = std::uint32_t;
 constexpr std::size_t kMaxTallies =

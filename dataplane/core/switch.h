@@ -99,8 +99,9 @@ class Switch {
   struct alignas(32) Traffic {
     Counter packets;
     Counter octets;
-    Counter refused;     ///< SYNs that the server answered with a reset
-    Counter unanswered;  ///< SYNs that the server did not answer within the half-open time
+    Counter opened;           ///< sessions
+    SmallCounter refused;     ///< SYNs that the server answered with a reset
+    SmallCounter unanswered;  ///< SYNs that the server did not answer within the half-open time
   };
   /// Any thread.
   [[nodiscard]] const Traffic& traffic(BindingSlot slot) const noexcept { return traffic_[slot]; }
