@@ -21,8 +21,7 @@ EndpointTable::EndpointTable(std::span<const Entry> entries)
 std::size_t EndpointTable::start_of(const Ip& address, L4Port port, Protocol protocol) const noexcept {
   const IpWords at = words(address);
   const std::uint64_t rest = std::uint64_t{port} << 8 | static_cast<std::uint64_t>(protocol);
-  return static_cast<std::size_t>(mix(at.last ^ rest << 8, hashing::kA) ^ mix(at.first ^ rest, hashing::kB)) &
-         (slots_.size() - 1);
+  return static_cast<std::size_t>(mix(at.last ^ rest << 8, at.first ^ hashing::kA)) & (slots_.size() - 1);
 }
 
 const std::uint32_t* EndpointTable::find(const Ip& address, L4Port port, Protocol protocol) const noexcept {
@@ -30,8 +29,7 @@ const std::uint32_t* EndpointTable::find(const Ip& address, L4Port port, Protoco
   for (std::size_t at = start_of(address, port, protocol); slots_[at].protocol != 0;
        at = (at + 1) & (slots_.size() - 1)) {
     const Slot& slot = slots_[at];
-    if (slot.port == port && slot.protocol == static_cast<std::uint8_t>(protocol) &&
-        slot.address == address)
+    if (slot.port == port && slot.protocol == static_cast<std::uint8_t>(protocol) && slot.address == address)
       return &slot.value;
   }
   return nullptr;

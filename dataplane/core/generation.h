@@ -79,7 +79,7 @@ class EndpointTable {
   [[nodiscard]] const std::uint32_t* find(const Ip& address, L4Port port, Protocol protocol) const noexcept;
 
  private:
-  struct Slot {
+  struct alignas(32) Slot {
     Ip address;
     L4Port port = 0;
     std::uint8_t protocol = 0;  ///< 0: empty

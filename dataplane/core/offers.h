@@ -48,7 +48,7 @@ struct Offers {
   [[nodiscard]] bool stands_in(const Place& place, std::uint16_t member) const noexcept;
   [[nodiscard]] Selection::View::Seen seen(const Place& place, const Offer& offer) const noexcept {
     if (offer.member != &service.members[place.member]) return {};
-    return {&sessions(*offer.member), offer.sessions};
+    return {counts() ? &sessions(*offer.member) : &Selection::View::kAlike, offer.sessions};
   }
 };
 

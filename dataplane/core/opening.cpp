@@ -86,7 +86,7 @@ Fate Switch::may_open(const Event& event) const noexcept {
   const Layout& layout = *event.generation.layout;
   if (!allowed(layout.ports[Side::client], event.frame.port)) return Fate::drop_client_port;
   if (parsed.key.source == parsed.key.destination) return Fate::drop_land;
-  if (parsed.is_tcp() && !segment_of(event.frame, parsed).opens()) return stray(parsed);
+  if (parsed.is_tcp() && !tcp::opens(parsed.flags)) return stray(parsed);
   if (!may_be_client(parsed.key.source, layout)) return Fate::drop_martian;
   return parsed.ttl <= 1 ? Fate::drop_ttl : Fate::to_real;
 }
@@ -122,7 +122,9 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
     ways = find_ways(chosen.member->binding, client, event.generation, event.now);
   }
   Fate problem = ways.problem;
-  if (problem == Fate::to_real && !leaves(event, ways.hop[Side::client])) problem = Fate::drop_too_big;
+  const HopIndex index = ways.hop[Side::client];
+  const Hops::Hop hop = problem == Fate::to_real ? shared_.hops.use(index, event.now) : Hops::Hop{};
+  if (problem == Fate::to_real && !leaves(event, index, hop.port)) problem = Fate::drop_too_big;
   if (problem == Fate::to_real && !still_serves(chosen.member->binding)) problem = refuse(event);
   Session* session = problem == Fate::to_real ? bind(event, choosing.service, chosen, hash) : nullptr;
   if (session == nullptr) {
@@ -132,7 +134,16 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
   }
   session->set_ways(ways.hop);
   session->routes_version = event.generation.routes_version;
-  return forward(event, *session, Side::client);
+  note_first(event, *session);
+  return depart(event, shared_.bindings[session->binding], Side::client, index, hop);
+}
+
+// What note() would find out, of a session that knows nothing yet.
+void Switch::note_first(const Event& event, Session& session) noexcept {
+  Session::Flow& flow = session.from[Side::client];
+  add_packet(session, flow, session.binding, Side::client, event.frame.length);
+  if (!event.parsed.is_tcp()) return;
+  TcpLife::start(flow.next, flow.acked, segment_of(event.frame, event.parsed));
 }
 
 // Whether a server that was chosen has not been closed since. After it nothing may be settled until the

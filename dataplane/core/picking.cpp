@@ -68,24 +68,27 @@ Offer ByTurns::look(std::size_t seat) noexcept {
   const std::uint64_t load = load_of(offer, tier.weights[seat]);
   if (load != view.turns.load(seat)) view.turns.set_load(seat, load);
   Selection::View::Seen& seen = view.seen[seat];
-  view.others -= seen.sessions == nullptr ? 1 : 0;
+  view.others -= seen.by_another() ? 1 : 0;
   seen = picking.seen(place, offer);
-  view.others += seen.sessions == nullptr ? 1 : 0;
+  view.others += seen.by_another() ? 1 : 0;
   return offer;
 }
 
 // Looks at the next few again, so that what other workers opened and what ended is known before long.
 void ByTurns::look_again(std::size_t count) noexcept {
-  const bool counts = picking.counts();
-  if (!counts && view.others == 0) return;
+  if (!picking.counts() && view.others == 0) return;
   const std::span seen(view.seen);
-  std::size_t seat = view.look_at;
-  for (count = std::min(count, seen.size()); count > 0; --count) {
-    const auto [sessions, known] = seen[seat];
-    if (sessions == nullptr || (counts && sessions->load(std::memory_order_relaxed) != known)) look(seat);
-    seat = seat + 1 == seen.size() ? 0 : seat + 1;
-  }
-  view.look_at = seat;
+  const auto look_from = [&](std::size_t first, std::size_t most) {
+    const std::size_t end = std::min(first + most, seen.size());
+    for (std::size_t seat = first; seat < end; ++seat) {
+      if (seen[seat].stale()) look(seat);
+    }
+    return end;
+  };
+  const std::size_t before = view.look_at;
+  count = std::min(count, seen.size());
+  view.look_at = look_from(before, count);
+  if (view.look_at == seen.size()) view.look_at = look_from(0, count - (seen.size() - before));
 }
 
 const Member* ByTurns::take(std::size_t seat, const Offer& offer) noexcept {

@@ -11,52 +11,73 @@
 namespace headgate::core {
 namespace {
 
-constexpr unsigned kMappedBits = 96;
+std::uint32_t number4(const Ip& address) noexcept {
+  return __builtin_bswap32(static_cast<std::uint32_t>(words(address).last >> 32));
+}
+
+unsigned __int128 number6(const Ip& address) noexcept {
+  const IpWords both = words(address);
+  return static_cast<unsigned __int128>(__builtin_bswap64(both.first)) << 64 | __builtin_bswap64(both.last);
+}
+
+template <class Number>
+Number mask_of_bits(unsigned bits) noexcept {
+  constexpr unsigned kAll = 8 * sizeof(Number);
+  return bits == 0 ? Number{0} : static_cast<Number>(~Number{0} << (kAll - bits));
+}
 
 }  // namespace
 
+template <class Number>
+void Routes::add(Lengths<Number>& lengths, const std::vector<Route>& same_length, Number mask) {
+  Length<Number> length{.mask = mask};
+  for (const Route& route : same_length) {
+    if constexpr (sizeof(Number) == 4)
+      length.prefixes.push_back(number4(route.prefix));
+    else
+      length.prefixes.push_back(number6(route.prefix));
+    length.next.push_back({route.port, route.gateway});
+  }
+  lengths.push_back(std::move(length));
+}
+
 Routes::Routes(std::vector<Route> routes) {
   const auto order = [](const Route& r) { return std::tuple(r.prefix, r.metric, r.port, r.gateway); };
-  std::map<unsigned, std::vector<Route>, std::greater<>> by_length;
+  std::map<std::pair<bool, unsigned>, std::vector<Route>, std::greater<>> by_length;  // IPv4 first
   for (Route& route : routes) {
     const bool v4 = route.prefix.is_v4();
     if (route.length > (v4 ? 32u : 128u)) continue;
     route.prefix = prefix_of(route.prefix, route.length);
-    by_length[route.length + (v4 ? kMappedBits : 0)].push_back(route);
+    by_length[{v4, route.length}].push_back(route);
   }
-  for (auto& [bits, same_length] : by_length) {
+  for (auto& [kind, same_length] : by_length) {
     std::ranges::sort(same_length, {}, order);
     // The lowest metric stays. Not std::ranges::unique: clang 14 can't compile its result.
     const auto same_prefix = [](const Route& a, const Route& b) { return a.prefix == b.prefix; };
     same_length.erase(std::unique(same_length.begin(), same_length.end(), same_prefix), same_length.end());
-    Length length{.bits = bits, .mask = mask_of_bits(bits)};
-    for (const Route& route : same_length)
-      length.ways.push_back({number_of(route.prefix), {route.port, route.gateway}});
-    lengths_.push_back(std::move(length));
+    if (kind.first)
+      add(of_v4_, same_length, mask_of_bits<std::uint32_t>(kind.second));
+    else
+      add(of_v6_, same_length, mask_of_bits<unsigned __int128>(kind.second));
   }
 }
 
-Routes::Number Routes::number_of(const Ip& address) noexcept {
-  const IpWords both = words(address);
-  return {__builtin_bswap64(both.first), __builtin_bswap64(both.last)};
-}
-
-Routes::Number Routes::mask_of_bits(unsigned bits) noexcept {
-  const auto word = [](unsigned set) { return set == 0 ? 0 : ~std::uint64_t{0} << (64 - set); };
-  return {word(std::min(bits, 64u)), word(bits > 64 ? bits - 64 : 0)};
+template <class Number>
+const NextHop* Routes::find(const Lengths<Number>& lengths, Number destination) noexcept {
+  for (const Length<Number>& length : lengths) {
+    const Number prefix = destination & length.mask;
+    const auto found = std::lower_bound(length.prefixes.begin(), length.prefixes.end(), prefix);
+    if (found != length.prefixes.end() && *found == prefix)
+      return &length.next[static_cast<std::size_t>(found - length.prefixes.begin())];
+  }
+  return nullptr;
 }
 
 std::optional<NextHop> Routes::lookup(const Ip& destination) const noexcept {
-  const Number wanted = number_of(destination);
-  const bool v4 = destination.is_v4();
-  for (const Length& length : lengths_) {
-    if (v4 && length.bits < kMappedBits) return std::nullopt;  // those of IPv6
-    const Number prefix{wanted.high & length.mask.high, wanted.low & length.mask.low};
-    const auto found = std::ranges::lower_bound(length.ways, prefix, {}, &Way::prefix);
-    if (found == length.ways.end() || found->prefix != prefix) continue;
-    return NextHop{found->next.port, found->next.address.none() ? destination : found->next.address};
-  }
-  return std::nullopt;
+  const NextHop* next =
+      destination.is_v4() ? find(of_v4_, number4(destination)) : find(of_v6_, number6(destination));
+  if (next == nullptr) return std::nullopt;
+  return NextHop{next->port, next->address.none() ? destination : next->address};
 }
 
 }  // namespace headgate::core

@@ -42,24 +42,24 @@ class Routes {
   [[nodiscard]] std::optional<NextHop> lookup(const Ip& destination) const noexcept;
 
  private:
-  /// An address as two numbers, its first octet the highest.
-  struct Number {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    auto operator<=>(const Number&) const = default;
-  };
-  struct Way {
-    Number prefix;
-    NextHop next;  ///< none: the destination itself
-  };
+  /// The routes of one length. Numbers are addresses, their first octet the highest.
+  template <class Number>
   struct Length {
-    unsigned bits = 0;  ///< of the 128: those of IPv4 have 96 and more
-    Number mask;
-    std::vector<Way> ways;  ///< sorted by prefix
+    Number mask = 0;
+    std::vector<Number> prefixes;  ///< sorted
+    std::vector<NextHop> next;     ///< of each; without an address: the destination itself
   };
-  [[nodiscard]] static Number number_of(const Ip& address) noexcept;
-  [[nodiscard]] static Number mask_of_bits(unsigned bits) noexcept;
-  std::vector<Length> lengths_;  ///< longest first
+  /// Those of a family, the longest first.
+  template <class Number>
+  using Lengths = std::vector<Length<Number>>;
+
+  template <class Number>
+  void add(Lengths<Number>& lengths, const std::vector<Route>& same_length, Number mask);
+  template <class Number>
+  [[nodiscard]] static const NextHop* find(const Lengths<Number>& lengths, Number destination) noexcept;
+
+  Lengths<std::uint32_t> of_v4_;
+  Lengths<unsigned __int128> of_v6_;
 };
 
 }  // namespace headgate::core

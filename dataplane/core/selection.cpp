@@ -93,7 +93,7 @@ Selection::View first_view(const Offers& offers, const std::vector<Place>& place
     const Offer offer = offers.of(place);
     loads.push_back(load_of(offer, tier.weights[seat]));
     view.seen.push_back(offers.seen(place, offer));
-    view.others += view.seen.back().sessions == nullptr ? 1 : 0;
+    view.others += view.seen.back().by_another() ? 1 : 0;
   }
   return view;
 }

@@ -21,13 +21,20 @@ struct Selection {
   struct alignas(64) View {
     /// How many sessions a server had when it was looked at last, and where to look.
     struct Seen {
-      const std::atomic<std::uint32_t>* sessions = nullptr;  ///< null: not the member itself takes its turn
+      const std::atomic<std::uint32_t>* sessions = &kChanging;
       std::uint32_t count = 0;
+
+      /// Whether it is to be looked at again.
+      [[nodiscard]] bool stale() const noexcept { return sessions->load(std::memory_order_relaxed) != count; }
+      /// Not the member itself takes its turn: who does may be another at any time.
+      [[nodiscard]] bool by_another() const noexcept { return sessions == &kChanging; }
     };
+    static constexpr std::atomic<std::uint32_t> kChanging{0xffffffff};  ///< no count of sessions
+    static constexpr std::atomic<std::uint32_t> kAlike{0};              ///< of a metric that does not count
     Turns turns;
     std::vector<Seen> seen;
     std::size_t look_at = 0;        ///< the next one to be looked at
-    std::size_t others = 0;         ///< how many of `seen` have no sessions to look at
+    std::size_t others = 0;         ///< how many of `seen` are by_another()
     std::uint32_t last = kNoPlace;  ///< the place taken last; the control thread reads it (atomic_ref)
   };
   struct Tier {

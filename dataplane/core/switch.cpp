@@ -100,14 +100,19 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   }
   const HopIndex index = session.from[from].hop();
   const Hops::Hop hop = shared_.hops.use(index, event.now);
-  if (!leaves(event, index)) return Fate::drop_too_big;
+  if (!leaves(event, index, hop.port)) return Fate::drop_too_big;
   const bool reset = parsed.is_tcp() && (parsed.flags & tcp::rst) != 0;
   const bool checked = reset && shared_.check_resets.load(std::memory_order_relaxed);
   if (checked && !session.life().may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
   note(event, session, from);
-  rewrite(frame.data, parsed, binding, from);
-  send(frame, index, hop);
-  if (!shared_.fits(hop.port, frame.length)) cut(event, shared_.mtu(hop.port));
+  return depart(event, binding, from, index, hop);
+}
+
+Fate Switch::depart(const Event& event, const Shared::Binding& binding, Side from, HopIndex index,
+                    const Hops::Hop& hop) noexcept {
+  rewrite(event.frame.data, event.parsed, binding, from);
+  send(event.frame, index, hop);
+  if (!shared_.fits(hop.port, event.frame.length)) cut(event, shared_.mtu(hop.port));
   return from == Side::client ? Fate::to_real : Fate::to_client;
 }
 
@@ -155,8 +160,7 @@ void Switch::carry(Session& session, Side from, std::uint64_t before) noexcept {
 
 // Whether a packet may leave, if need be in fragments. If not, its frame names the hop whose MTU its sender
 // has to learn.
-bool Switch::leaves(const Event& event, HopIndex index) noexcept {
-  const PortIndex port = shared_.hops.use(index, event.now).port;
+bool Switch::leaves(const Event& event, HopIndex index, PortIndex port) noexcept {
   if (shared_.fits(port, event.frame.length)) return true;
   const std::span<const Frame> room = event.spares.frames.subspan(event.spares.used);
   if (can_split(event.frame, shared_.mtu(port), room)) return true;

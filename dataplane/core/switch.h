@@ -227,7 +227,10 @@ class Switch {
   /// to_real, or why there is no way.
   Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
 
-  [[nodiscard]] bool leaves(const Event& event, HopIndex index) noexcept;
+  [[nodiscard]] bool leaves(const Event& event, HopIndex index, PortIndex port) noexcept;
+  /// Translates and sends a packet that may leave, and says so.
+  Fate depart(const Event& event, const Shared::Binding& binding, Side from, HopIndex index,
+              const Hops::Hop& hop) noexcept;
   void cut(const Event& event, std::uint16_t mtu) noexcept;
 
   // gathering.cpp: fragments
@@ -252,6 +255,7 @@ class Switch {
   [[nodiscard]] const Member* least_loaded(const Event& event, const Choosing& choosing) noexcept;
   [[nodiscard]] Chosen choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept;
   [[nodiscard]] bool still_serves(BindingSlot slot) noexcept;
+  void note_first(const Event& event, Session& session) noexcept;
   Session* bind(const Event& event, const Service& service, const Chosen& chosen,
                 std::uint64_t hash_from_real) noexcept;
   [[nodiscard]] std::uint64_t hash_from_real(const Event& event, const Member& member) const noexcept;

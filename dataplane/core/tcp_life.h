@@ -13,6 +13,11 @@ constexpr std::uint8_t fin = 0x01;
 constexpr std::uint8_t syn = 0x02;
 constexpr std::uint8_t rst = 0x04;
 constexpr std::uint8_t ack = 0x10;
+
+/// Whether a segment with these bits asks for a connection.
+[[nodiscard]] constexpr bool opens(std::uint8_t flags) noexcept {
+  return (flags & (syn | ack | rst | fin)) == syn;
+}
 }  // namespace tcp
 
 /// What one segment says about its connection.
@@ -23,9 +28,6 @@ struct Segment {
   std::uint32_t payload = 0;  ///< bytes
 
   [[nodiscard]] constexpr bool has(std::uint8_t bit) const noexcept { return (flags & bit) != 0; }
-  [[nodiscard]] constexpr bool opens() const noexcept {
-    return (flags & (tcp::syn | tcp::ack | tcp::rst | tcp::fin)) == tcp::syn;
-  }
   /// The sequence number after this segment.
   [[nodiscard]] constexpr std::uint32_t end() const noexcept {
     return sequence + payload + (has(tcp::syn) ? 1 : 0) + (has(tcp::fin) ? 1 : 0);
@@ -113,6 +115,12 @@ struct TcpLife {
     others_acked = covers ? acknowledgement : others_acked;
   }
 
+  /// The numbers of a side after the first segment that it sends.
+  static constexpr void start(std::uint32_t& next, std::uint32_t& acked, const Segment& first) noexcept {
+    next = first.end();
+    acked = first.sequence;
+  }
+
  private:
   [[nodiscard]] constexpr bool opening() const noexcept { return (marks & kOpen) == 0; }
 
@@ -121,11 +129,7 @@ struct TcpLife {
   constexpr void advance(Side from, const Segment& segment) noexcept {
     const bool client = from == Side::client;
     const bool first = !client && (marks & kAnswered) == 0;
-    if (opening() && (segment.has(tcp::syn) || first)) {
-      next[from] = segment.end();
-      acked[from] = segment.sequence;
-      return;
-    }
+    if (opening() && (segment.has(tcp::syn) || first)) return start(next[from], acked[from], segment);
     const bool ended = (marks & (client ? kFinClient : kFinReal)) != 0;
     if (!ended && segment.end() - next[from] < kFarthest) next[from] = segment.end();
   }

@@ -178,7 +178,7 @@ TEST(TcpLife, OnlyASynAloneOpens) {
   for (int flags = 0; flags < 64; ++flags) {
     const Segment segment{.flags = static_cast<std::uint8_t>(flags)};
     const bool alone = (flags & tcp::syn) != 0 && (flags & (tcp::ack | tcp::rst | tcp::fin)) == 0;
-    EXPECT_EQ(segment.opens(), alone) << flags;
+    EXPECT_EQ(tcp::opens(segment.flags), alone) << flags;
   }
 }
 
