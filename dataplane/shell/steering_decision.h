@@ -10,6 +10,9 @@
  *   STEER_IS_VIP(tables, address)                        a virtual server's address
  *   STEER_IS_SERVICE(tables, address, port, protocol)    a real service; port 0: any of that real server
  *   STEER_IS_LOCAL(tables, address)                      an address of this box, no VIP
+ *   STEER_FOLLOW(tables, frame, end, walk)               steer_follow(frame, end, walk)
+ * Places within a frame are offsets, which the kernel's verifier can forget; a pointer it follows on every
+ * way.
  */
 
 #include <linux/if_ether.h>
@@ -35,14 +38,20 @@ struct steer_ports {
   __be16 destination;
 };
 
+/* How far the headers of a packet were read. */
+struct steer_walk {
+  __u32 payload; /* where it begins, in octets from the Ethernet header */
+  __u8 protocol;
+  __u8 later; /* a fragment after the first: its payload is the middle of something */
+  __u8 deep;  /* behind more extension headers than are looked at: the protocol is not known */
+  __u8 zero;
+};
+
 /* What the IP headers of a packet say. */
 struct steer_packet {
   struct steering_address source;
   struct steering_address destination;
-  const __u8* payload;
-  __u8 protocol;
-  __u8 later; /* a fragment after the first: its payload is the middle of something */
-  __u8 deep;  /* behind more extension headers than are looked at: the protocol is not known */
+  struct steer_walk walk;
 };
 
 #define STEER_BE16(x) ((__be16)__builtin_bswap16(x))
@@ -58,6 +67,17 @@ struct steer_packet {
 #define STEER_FRAGMENT 44
 #define STEER_DESTINATION_OPTIONS 60
 #define STEER_MOST_EXTENSIONS 8
+
+/* No frame is as long. */
+#define STEER_LONGEST 16383
+
+/* So many bytes of a frame, from an offset on; 0 when they are not there. */
+static inline __attribute__((always_inline)) const void* steer_at(const void* frame, const void* end,
+                                                                  __u32 offset, __u32 size) {
+  const __u8* at = (const __u8*)frame + offset;
+  if (offset > STEER_LONGEST || (const void*)(at + size) > end) return 0;
+  return at;
+}
 
 static inline __attribute__((always_inline)) int steer_transport(__u8 protocol) {
   return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
@@ -75,57 +95,67 @@ static inline __attribute__((always_inline)) void steer_map(struct steering_addr
   to->words[3] = from;
 }
 
-/* Fills `packet` from an IPv4 header; 0 when there is none that can be read. */
-static inline __attribute__((always_inline)) int steer_read_ipv4(const void* header, const void* end,
+/* Fills `packet` from the IPv4 header at an offset; 0 when there is none that can be read. */
+static inline __attribute__((always_inline)) int steer_read_ipv4(const void* frame, const void* end, __u32 at,
                                                                  struct steer_packet* packet) {
-  const steer_ip* ip = (const steer_ip*)header;
-  if ((const void*)(ip + 1) > end || ip->version != 4 || ip->ihl < 5) return 0;
+  const steer_ip* ip = (const steer_ip*)steer_at(frame, end, at, sizeof(struct iphdr));
+  if (!ip || ip->version != 4 || ip->ihl < 5) return 0;
   steer_map(&packet->source, ip->saddr);
   steer_map(&packet->destination, ip->daddr);
-  packet->payload = (const __u8*)header + ip->ihl * 4;
-  packet->protocol = ip->protocol;
-  packet->later = (ip->frag_off & STEER_OFFSET_MASK) != 0;
-  packet->deep = 0;
+  packet->walk.payload = at + ip->ihl * 4;
+  packet->walk.protocol = ip->protocol;
+  packet->walk.later = (ip->frag_off & STEER_OFFSET_MASK) != 0;
+  packet->walk.deep = 0;
+  packet->walk.zero = 0;
   return 1;
 }
 
 /* Goes over extension headers, up to the payload, to the middle of a fragment, or to one too many. */
-static inline __attribute__((always_inline)) int steer_skip_extensions(const void* end,
-                                                                       struct steer_packet* packet) {
+static inline __attribute__((always_inline)) int steer_follow(const void* frame, const void* end,
+                                                              struct steer_walk* walk) {
   for (int i = 0; i < STEER_MOST_EXTENSIONS; ++i) {
-    const __u8* at = packet->payload;
-    const __u8 kind = packet->protocol;
-    if (!steer_extension(kind) || packet->later) return 1;
-    if ((const void*)(at + 8) > end) return 0;
-    packet->protocol = at[0];
-    packet->payload = at + (kind == STEER_FRAGMENT ? 8 : (at[1] + 1) * 8);
-    if (kind == STEER_FRAGMENT) packet->later = (*(const __be16*)(at + 2) & STEER_OFFSET_MASK6) != 0;
+    const __u8 kind = walk->protocol;
+    if (!steer_extension(kind) || walk->later) return 1;
+    const __u8* header = (const __u8*)steer_at(frame, end, walk->payload, 8);
+    if (!header) return 0;
+    walk->protocol = header[0];
+    walk->payload += kind == STEER_FRAGMENT ? 8 : (header[1] + 1) * 8;
+    if (kind == STEER_FRAGMENT) walk->later = (*(const __be16*)(header + 2) & STEER_OFFSET_MASK6) != 0;
   }
-  packet->deep = steer_extension(packet->protocol);
+  walk->deep = steer_extension(walk->protocol);
   return 1;
 }
 
-static inline __attribute__((always_inline)) int steer_read_ipv6(const void* header, const void* end,
-                                                                 struct steer_packet* packet) {
-  const steer_ip6* ip = (const steer_ip6*)header;
-  if ((const void*)(ip + 1) > end || ip->version != 6) return 0;
+static inline __attribute__((always_inline)) int steer_read_ipv6(const void* frame, const void* end, __u32 at,
+                                                                 struct steer_packet* packet,
+                                                                 const void* tables) {
+  const steer_ip6* ip = (const steer_ip6*)steer_at(frame, end, at, sizeof(struct ipv6hdr));
+  if (!ip || ip->version != 6) return 0;
   __builtin_memcpy(&packet->source, &ip->saddr, sizeof packet->source);
   __builtin_memcpy(&packet->destination, &ip->daddr, sizeof packet->destination);
-  packet->payload = (const __u8*)(ip + 1);
-  packet->protocol = ip->nexthdr;
-  packet->later = 0;
-  packet->deep = 0;
-  return steer_skip_extensions(end, packet);
+  packet->walk.payload = at + sizeof(struct ipv6hdr);
+  packet->walk.protocol = ip->nexthdr;
+  packet->walk.later = 0;
+  packet->walk.deep = 0;
+  packet->walk.zero = 0;
+  return STEER_FOLLOW(tables, frame, end, &packet->walk);
 }
 
 /* A frame from its Ethernet header on. */
 static inline __attribute__((always_inline)) int steer_read(const void* frame, const void* end,
-                                                            struct steer_packet* packet) {
+                                                            struct steer_packet* packet, const void* tables) {
   const struct ethhdr* ether = (const struct ethhdr*)frame;
   if ((const void*)(ether + 1) > end) return 0;
-  if (ether->h_proto == STEER_BE16(ETH_P_IP)) return steer_read_ipv4(ether + 1, end, packet);
-  if (ether->h_proto == STEER_BE16(ETH_P_IPV6)) return steer_read_ipv6(ether + 1, end, packet);
+  if (ether->h_proto == STEER_BE16(ETH_P_IP)) return steer_read_ipv4(frame, end, sizeof *ether, packet);
+  if (ether->h_proto == STEER_BE16(ETH_P_IPV6))
+    return steer_read_ipv6(frame, end, sizeof *ether, packet, tables);
   return 0;
+}
+
+/* Those of a packet that is no later fragment; 0 when they are not there. */
+static inline __attribute__((always_inline)) const struct steer_ports* steer_ports_of(
+    const void* frame, const void* end, const struct steer_walk* walk) {
+  return (const struct steer_ports*)steer_at(frame, end, walk->payload, sizeof(struct steer_ports));
 }
 
 /* The types that carry the header of a packet they complain about. */
@@ -138,45 +168,53 @@ static inline __attribute__((always_inline)) int steer_is_error(__u8 protocol, _
  * An ICMP error belongs to the switch when the packet it complains about was sent by it: to a client from a
  * VIP, or to a real service. Errors about this box's own probes are the kernel's: their destination is local.
  */
-static inline __attribute__((always_inline)) enum steer_verdict steer_icmp(const struct steer_packet* error,
-                                                                           const void* end,
+static inline __attribute__((always_inline)) enum steer_verdict steer_icmp(const void* frame, const void* end,
+                                                                           const struct steer_packet* error,
                                                                            const void* tables) {
-  const __u8* icmp = error->payload;
+  const __u8* icmp = (const __u8*)steer_at(frame, end, error->walk.payload, 8);
   struct steer_packet inner;
-  if ((const void*)(icmp + 8) > end || !steer_is_error(error->protocol, icmp[0])) return STEER_KERNEL;
-  const int read = error->protocol == STEER_ICMP6 ? steer_read_ipv6(icmp + 8, end, &inner)
-                                                  : steer_read_ipv4(icmp + 8, end, &inner);
-  if (!read || !steer_transport(inner.protocol)) return STEER_KERNEL;
+  if (!icmp || !steer_is_error(error->walk.protocol, icmp[0])) return STEER_KERNEL;
+  const __u32 quoted = error->walk.payload + 8;
+  const int read = error->walk.protocol == STEER_ICMP6 ? steer_read_ipv6(frame, end, quoted, &inner, tables)
+                                                       : steer_read_ipv4(frame, end, quoted, &inner);
+  if (!read || !steer_transport(inner.walk.protocol)) return STEER_KERNEL;
   if (STEER_IS_VIP(tables, &inner.source)) return STEER_SWITCH;
 
-  const struct steer_ports* ports = (const struct steer_ports*)inner.payload;
-  if (!inner.later && (const void*)(ports + 1) > end) return STEER_KERNEL;
-  const __be16 port = inner.later ? 0 : ports->destination;
-  if (!STEER_IS_SERVICE(tables, &inner.destination, port, inner.protocol)) return STEER_KERNEL;
+  __be16 port = 0;
+  if (!inner.walk.later) {
+    const struct steer_ports* ports = steer_ports_of(frame, end, &inner.walk);
+    if (!ports) return STEER_KERNEL;
+    port = ports->destination;
+  }
+  if (!STEER_IS_SERVICE(tables, &inner.destination, port, inner.walk.protocol)) return STEER_KERNEL;
   return STEER_IS_LOCAL(tables, &error->destination) ? STEER_KERNEL : STEER_SWITCH;
 }
 
 /* Whether the switch may want what is for a VIP. What it can't read to the end is its to drop and to count.
  */
-static inline __attribute__((always_inline)) int steer_wanted(const struct steer_packet* packet) {
-  const int unknown = packet->deep || (packet->later && steer_extension(packet->protocol));
-  return unknown || steer_transport(packet->protocol);
+static inline __attribute__((always_inline)) int steer_wanted(const struct steer_walk* walk) {
+  const int unknown = walk->deep || (walk->later && steer_extension(walk->protocol));
+  return unknown || steer_transport(walk->protocol);
 }
 
 /* A frame from its Ethernet header on, of which the bytes up to `end` may be read. */
 static inline __attribute__((always_inline)) enum steer_verdict steer(const void* frame, const void* end,
                                                                       const void* tables) {
   struct steer_packet packet;
-  if (!steer_read(frame, end, &packet)) return STEER_KERNEL;
-  const int icmp = packet.protocol == IPPROTO_ICMP || packet.protocol == STEER_ICMP6;
-  if (icmp) return packet.later ? STEER_KERNEL : steer_icmp(&packet, end, tables);
-  if (!steer_wanted(&packet)) return STEER_KERNEL;
+  const struct steer_walk* walk = &packet.walk;
+  if (!steer_read(frame, end, &packet, tables)) return STEER_KERNEL;
+  const int icmp = walk->protocol == IPPROTO_ICMP || walk->protocol == STEER_ICMP6;
+  if (icmp) return walk->later ? STEER_KERNEL : steer_icmp(frame, end, &packet, tables);
+  if (!steer_wanted(walk)) return STEER_KERNEL;
   if (STEER_IS_VIP(tables, &packet.destination)) return STEER_SWITCH;
-  if (!steer_transport(packet.protocol)) return STEER_KERNEL;
+  if (!steer_transport(walk->protocol)) return STEER_KERNEL;
 
-  const struct steer_ports* ports = (const struct steer_ports*)packet.payload;
-  if (!packet.later && (const void*)(ports + 1) > end) return STEER_KERNEL;
-  const __be16 port = packet.later ? 0 : ports->source;
-  if (!STEER_IS_SERVICE(tables, &packet.source, port, packet.protocol)) return STEER_KERNEL;
+  __be16 port = 0;
+  if (!walk->later) {
+    const struct steer_ports* ports = steer_ports_of(frame, end, walk);
+    if (!ports) return STEER_KERNEL;
+    port = ports->source;
+  }
+  if (!STEER_IS_SERVICE(tables, &packet.source, port, walk->protocol)) return STEER_KERNEL;
   return STEER_IS_LOCAL(tables, &packet.destination) ? STEER_KERNEL : STEER_SWITCH;
 }

@@ -33,6 +33,7 @@ bool local_on_wire(const void* tables, const steering_address* address) noexcept
 #define STEER_IS_SERVICE(tables, address, port, protocol) \
   headgate::shell::service_on_wire(tables, address, port, protocol)
 #define STEER_IS_LOCAL(tables, address) headgate::shell::local_on_wire(tables, address)
+#define STEER_FOLLOW(tables, frame, end, walk) (static_cast<void>(tables), steer_follow(frame, end, walk))
 #include "dataplane/shell/steering_decision.h"
 
 namespace headgate::shell {
