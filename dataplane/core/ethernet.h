@@ -34,4 +34,13 @@ inline void write_ethernet(std::uint8_t* header, MacWord destination, MacWord so
   write(header + 6, source.value);
 }
 
+/// Writes a whole Ethernet header of a type that the compiler knows, with two stores. `source` is of the
+/// constructor from a Mac: nothing but its six octets is set.
+[[gnu::always_inline]] inline void write_ethernet(std::uint8_t* header, MacWord destination, MacWord source,
+                                                  std::uint16_t type) noexcept {
+  std::memcpy(header, &destination.value, sizeof destination.value);
+  const std::uint64_t rest = source.value | std::uint64_t{__builtin_bswap16(type)} << 48;
+  std::memcpy(header + 6, &rest, sizeof rest);
+}
+
 }  // namespace headgate::core

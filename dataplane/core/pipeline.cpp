@@ -113,7 +113,8 @@ template <Transport transport>
   } else {
     rewrite_udp(l4, near);
   }
-  write_ethernet(frame.data, hop.mac, MacWord(out.mac.load(std::memory_order_relaxed)));
+  write_ethernet(frame.data, hop.mac, MacWord(out.mac.load(std::memory_order_relaxed)),
+                 v6 ? kEtherTypeIpv6 : kEtherTypeIpv4);
   frame.port = hop.port;
   frame.hop = index;
   frame.action = Action::transmit;
