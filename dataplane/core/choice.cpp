@@ -81,6 +81,7 @@ Chosen choose(const Choosing& choosing, const Asking& asking, Tick now) noexcept
   }
   if (held.use == 0) {
     held = table->bind(key, member->number);
+    if (held.use == 0) choosing.shared.totals.bound_refused.fetch_add(1, std::memory_order_relaxed);
     return {settle(choosing, member, held.real), held.use};
   }
   if (bound != nullptr) return {member, held.use};  // at its maxcon

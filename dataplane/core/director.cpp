@@ -28,6 +28,7 @@ Director::Director(Shared& shared)
       addresses_(std::make_shared<PortAddresses>()) {
   std::iota(free_.begin(), free_.end(), BindingSlot{0});
   std::iota(free_tallies_.rbegin(), free_tallies_.rend(), TallySlot{0});
+  base_.mutable_fate()->Resize(kFates, 0);
 }
 
 // ---- Publishing

@@ -201,7 +201,9 @@ class Director {
   [[nodiscard]] forwarding::TrafficFailure untold(const TargetKey& key, const Target& target);
   [[nodiscard]] std::array<TallyKey, 3> tallies_of(BindingSlot slot) const;
   [[nodiscard]] forwarding::SessionCounts counts(const TallyInfo& info, const Sums& traffic) const;
-  void add_slow_path(forwarding::Stats& stats) const;
+  /// What is counted for the whole switch, since its memory was made.
+  [[nodiscard]] memory::Base totals() const;
+  void add_totals(forwarding::Stats& stats) const;
   void add_rows(forwarding::Stats& stats) const;
 
   Shared& shared_;
@@ -221,26 +223,13 @@ class Director {
   std::set<std::uint32_t> touched_;     ///< services whose members' states a publish changed
   std::set<ServiceKey> closed_groups_;  ///< of which too few members were available, till enough are
   std::map<std::uint32_t, std::uint64_t> octets_;  ///< by real server: moving average over the intervals
-  std::uint64_t backup_activations_ = 0;
   std::optional<Tick> now_;
   std::optional<Tick> selected_;  ///< when ramps were looked at
   std::optional<Tick> weighed_;   ///< when weights by response and bandwidth were made
   std::shared_ptr<const Routes> routes_;
   std::shared_ptr<const PortAddresses> addresses_;
   std::uint16_t routes_version_ = 0;
-  struct {
-    std::array<std::uint64_t, kFates> fates{};
-    std::uint64_t packets_in = 0;
-    std::uint64_t terminated = 0;
-    std::uint64_t resets = 0;
-    std::uint64_t fragmented = 0;
-    std::uint64_t pushed_out = 0;
-    std::uint64_t errors_built = 0;
-    std::uint64_t errors_withheld = 0;
-    std::uint64_t backup_activations = 0;
-    std::uint64_t overflow_activations = 0;
-    std::uint64_t bound_refused = 0;
-  } base_;
+  memory::Base base_;  ///< totals() at the last clear
 };
 
 }  // namespace headgate::core

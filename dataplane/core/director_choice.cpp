@@ -202,10 +202,12 @@ void Director::count_activations(const Service& service, const Selection& select
   if (before == nullptr) return;
   for (const BindingSlot slot : selection.stood_in_for) {
     const bool known = std::ranges::binary_search(before->stood_in_for, slot);
-    if (!known && bound_[slot].was_open) ++backup_activations_;
+    if (!known && bound_[slot].was_open)
+      shared_.totals.backup_activations.fetch_add(1, std::memory_order_relaxed);
   }
   const std::size_t tier = selection.in_charge();
-  if (tier < service.tiers.size() && tier > before->in_charge()) ++backup_activations_;
+  if (tier < service.tiers.size() && tier > before->in_charge())
+    shared_.totals.backup_activations.fetch_add(1, std::memory_order_relaxed);
 }
 
 // ---- Bound clients

@@ -33,13 +33,7 @@ memory::Slots Director::slots() const {
     tally.set_octets(info.retired.octets);
     tally.set_opened(info.retired.opened);
   }
-  memory::Base& base = *out.mutable_base();
-  base.mutable_fate()->Add(base_.fates.begin(), base_.fates.end());
-  base.set_packets_in(base_.packets_in);
-  base.set_terminated(base_.terminated);
-  base.set_resets(base_.resets);
-  base.set_errors_built(base_.errors_built);
-  base.set_errors_withheld(base_.errors_withheld);
+  *out.mutable_base() = base_;
   return out;
 }
 
@@ -72,13 +66,8 @@ void Director::recall(const memory::Slots& slots) {
     const auto found = slots_.find(bound_[slot].key);
     return found != slots_.end() && found->second == slot;
   });
-  const auto fates = std::min<std::size_t>(static_cast<std::size_t>(slots.base().fate_size()), kFates);
-  std::copy_n(slots.base().fate().begin(), fates, base_.fates.begin());
-  base_.packets_in = slots.base().packets_in();
-  base_.terminated = slots.base().terminated();
-  base_.resets = slots.base().resets();
-  base_.errors_built = slots.base().errors_built();
-  base_.errors_withheld = slots.base().errors_withheld();
+  base_ = slots.base();
+  base_.mutable_fate()->Resize(kFates, 0);
   close_unknown();
 }
 

@@ -92,49 +92,61 @@ void Director::add_rows(forwarding::Stats& stats) const {
   }
 }
 
-// Fragments and ICMP errors.
-void Director::add_slow_path(forwarding::Stats& stats) const {
+memory::Base Director::totals() const {
   const auto sum = [&](auto count) { return over(workers_, count); };
-  stats.set_fragmented_current(sum([](const Switch& w) { return w.fragments().current(); }));
-  stats.set_fragmented_total(sum([](const Switch& w) { return w.fragments().total(); }) - base_.fragmented);
-  stats.set_fragmented_pushed_out(sum([](const Switch& w) { return w.fragments().pushed_out(); }) -
-                                  base_.pushed_out);
-  stats.set_errors_built(sum([](const Switch& w) { return w.errors_built(); }) - base_.errors_built);
-  stats.set_errors_withheld(sum([](const Switch& w) { return w.errors_withheld(); }) - base_.errors_withheld);
+  memory::Base now;
+  now.set_packets_in(sum([](const Switch& w) { return w.packets_in(); }));
+  now.set_terminated(sum([](const Switch& w) { return w.terminated(); }));
+  now.set_resets(sum([](const Switch& w) { return w.resets(); }));
+  now.set_errors_built(sum([](const Switch& w) { return w.errors_built(); }));
+  now.set_errors_withheld(sum([](const Switch& w) { return w.errors_withheld(); }));
+  now.set_fragmented(sum([](const Switch& w) { return w.fragments().totals().datagrams.get(); }));
+  now.set_pushed_out(sum([](const Switch& w) { return w.fragments().totals().pushed_out.get(); }));
+  now.set_backup_activations(shared_.totals.backup_activations.load(std::memory_order_relaxed));
+  now.set_overflow_activations(shared_.totals.overflow_activations.load(std::memory_order_relaxed));
+  now.set_bound_refused(shared_.totals.bound_refused.load(std::memory_order_relaxed));
+  for (std::size_t f = 0; f < kFates; ++f)
+    now.add_fate(sum([&](const Switch& w) { return w.fate(static_cast<Fate>(f)); }));
+  return now;
+}
+
+// What totals() has grown by since the last clear.
+void Director::add_totals(forwarding::Stats& stats) const {
+  const memory::Base now = totals();
+  stats.set_packets_in(now.packets_in() - base_.packets_in());
+  stats.set_terminated_sessions(now.terminated() - base_.terminated());
+  stats.set_resets_built(now.resets() - base_.resets());
+  stats.set_errors_built(now.errors_built() - base_.errors_built());
+  stats.set_errors_withheld(now.errors_withheld() - base_.errors_withheld());
+  stats.set_fragmented_total(now.fragmented() - base_.fragmented());
+  stats.set_fragmented_pushed_out(now.pushed_out() - base_.pushed_out());
+  stats.set_backup_activations(now.backup_activations() - base_.backup_activations());
+  stats.set_overflow_activations(now.overflow_activations() - base_.overflow_activations());
+  stats.set_bound_clients_refused(now.bound_refused() - base_.bound_refused());
+  for (std::size_t f = 0; f < kFates; ++f) {
+    const auto fate = static_cast<Fate>(f);
+    const std::uint64_t packets = now.fate(static_cast<int>(f)) - base_.fate(static_cast<int>(f));
+    auto* row = stats.add_fate();
+    row->set_fate(std::string(name(fate)));
+    row->set_packets(packets);
+    if (fate == Fate::reset_no_real || fate == Fate::drop_no_real)
+      stats.set_no_available_real(stats.no_available_real() + packets);
+  }
 }
 
 forwarding::Stats Director::stats() const {
+  const auto sum = [&](auto count) { return over(workers_, count); };
   forwarding::Stats stats;
   stats.set_generation(published_.number());
-  stats.set_maximum_sessions(over(workers_, [](const Switch& w) { return w.capacity(); }));
-  stats.set_current_sessions(over(workers_, [](const Switch& w) { return w.sessions(); }));
-  stats.set_terminated_sessions(over(workers_, [](const Switch& w) { return w.terminated(); }) -
-                                base_.terminated);
-  add_slow_path(stats);
-  stats.set_half_open_sessions(over(workers_, [](const Switch& w) { return w.half_open(); }));
-  stats.set_opened_sessions(over(workers_, [](const Switch& w) { return w.opened(); }));
-  stats.set_opened_tcp_sessions(over(workers_, [](const Switch& w) { return w.opened_tcp(); }));
-  stats.set_answered_tcp_sessions(over(workers_, [](const Switch& w) { return w.answered_tcp(); }));
-  stats.set_resets_built(over(workers_, [](const Switch& w) { return w.resets(); }) - base_.resets);
-  stats.set_backup_activations(backup_activations_ - base_.backup_activations);
-  stats.set_overflow_activations(shared_.overflow_activations.load(std::memory_order_relaxed) -
-                                 base_.overflow_activations);
-  stats.set_packets_in(over(workers_, [](const Switch& w) { return w.packets_in(); }) - base_.packets_in);
-  for (std::size_t f = 0; f < kFates; ++f) {
-    const auto fate = static_cast<Fate>(f);
-    auto* row = stats.add_fate();
-    row->set_fate(std::string(name(fate)));
-    row->set_packets(over(workers_, [&](const Switch& w) { return w.fate(fate); }) - base_.fates[f]);
-  }
-  for (const Fate fate : {Fate::reset_no_real, Fate::drop_no_real}) {
-    const std::uint64_t refused = over(workers_, [&](const Switch& w) { return w.fate(fate); });
-    stats.set_no_available_real(stats.no_available_real() + refused -
-                                base_.fates[static_cast<std::size_t>(fate)]);
-  }
-  if (shared_.persistence != nullptr) {
-    stats.set_bound_clients(shared_.persistence->size());
-    stats.set_bound_clients_refused(shared_.persistence->refused() - base_.bound_refused);
-  }
+  stats.set_maximum_sessions(sum([](const Switch& w) { return w.capacity(); }));
+  stats.set_current_sessions(sum([](const Switch& w) { return w.sessions(); }));
+  stats.set_half_open_sessions(sum([](const Switch& w) { return w.half_open(); }));
+  stats.set_opened_sessions(sum([](const Switch& w) { return w.opened(); }));
+  stats.set_opened_tcp_sessions(sum([](const Switch& w) { return w.opened_tcp(); }));
+  stats.set_answered_tcp_sessions(sum([](const Switch& w) { return w.answered_tcp(); }));
+  stats.set_fragmented_current(sum([](const Switch& w) { return w.fragments().current(); }));
+  if (shared_.persistence != nullptr) stats.set_bound_clients(shared_.persistence->size());
+  add_totals(stats);
   add_rows(stats);
   return stats;
 }
@@ -170,19 +182,7 @@ std::vector<forwarding::TrafficFailure> Director::traffic_failures(Tick now) {
 }
 
 void Director::clear_stats() {
-  base_.backup_activations = backup_activations_;
-  if (shared_.persistence != nullptr) base_.bound_refused = shared_.persistence->refused();
-  base_.overflow_activations = shared_.overflow_activations.load(std::memory_order_relaxed);
-  base_.terminated = over(workers_, [](const Switch& w) { return w.terminated(); });
-  base_.resets = over(workers_, [](const Switch& w) { return w.resets(); });
-  base_.fragmented = over(workers_, [](const Switch& w) { return w.fragments().total(); });
-  base_.pushed_out = over(workers_, [](const Switch& w) { return w.fragments().pushed_out(); });
-  base_.errors_built = over(workers_, [](const Switch& w) { return w.errors_built(); });
-  base_.errors_withheld = over(workers_, [](const Switch& w) { return w.errors_withheld(); });
-  base_.packets_in = over(workers_, [](const Switch& w) { return w.packets_in(); });
-  for (std::size_t f = 0; f < kFates; ++f) {
-    base_.fates[f] = over(workers_, [&](const Switch& w) { return w.fate(static_cast<Fate>(f)); });
-  }
+  base_ = totals();
   for (auto& [key, info] : tallies_) {
     Tally& tally = shared_.tallies[info.slot];
     info.retired = {};

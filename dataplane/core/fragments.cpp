@@ -43,7 +43,8 @@ Fragment fragment_of(const std::uint8_t* ip, const IpHeader& header) noexcept {
           .ports = header.fragment_offset == 0 && length >= 4 ? load32(ip + header.l4) : 0};
 }
 
-Fragments::Fragments(std::uint64_t seed) : datagrams_(kDatagrams), buckets_(kDatagrams, kNone), seed_(seed) {
+Fragments::Fragments(std::uint64_t seed, Totals& totals)
+    : datagrams_(kDatagrams), buckets_(kDatagrams, kNone), seed_(seed), totals_(totals) {
   for (std::size_t i = 0; i + 1 < kDatagrams; ++i) datagrams_[i].next = static_cast<Position>(i + 1);
 }
 
@@ -169,14 +170,14 @@ Fragments::Position Fragments::remember(const Fragment& fragment, Tick now) noex
   datagram.next = bucket;
   bucket = position;
   link_newest(position);
-  total_.add(1);
+  totals_.datagrams.add(1);
   current_.add(1);
   return position;
 }
 
 Fragments::Position Fragments::take_free() noexcept {
   if (free_ == kNone) {
-    pushed_out_.add(1);
+    totals_.pushed_out.add(1);
     forget(oldest_);
   }
   const Position position = free_;

@@ -60,17 +60,23 @@ class Fragments {
     std::uint32_t ports = 0;     ///< of pass
   };
 
-  explicit Fragments(std::uint64_t seed);
+  /// What has happened ever; it may lie where it outlasts the process.
+  struct Totals {
+    Counter datagrams;
+    Counter pushed_out;  ///< by newer ones
+  };
+
+  Fragments(std::uint64_t seed, Totals& totals);
 
   /// What becomes of a fragment. `parked_as`: the datagram it was parked for, when it is given again; 0: new.
   [[nodiscard]] Answer take(const Fragment& fragment, std::uint32_t parked_as, Tick now) noexcept;
   /// Forgets up to `budget` datagrams whose time is over.
   void expire(Tick now, std::size_t budget) noexcept;
 
-  /// Any thread: datagrams remembered now and ever, and those pushed out by newer ones.
+  /// Any thread: datagrams remembered now.
   [[nodiscard]] std::uint64_t current() const noexcept { return current_.get(); }
-  [[nodiscard]] std::uint64_t total() const noexcept { return total_.get(); }
-  [[nodiscard]] std::uint64_t pushed_out() const noexcept { return pushed_out_.get(); }
+  /// Any thread.
+  [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
   /// Fragments that the caller keeps.
   [[nodiscard]] std::size_t parked() const noexcept { return parked_; }
 
@@ -125,8 +131,7 @@ class Fragments {
   std::uint32_t serial_ = 0;
   std::size_t parked_ = 0;
   Counter current_;
-  Counter total_;
-  Counter pushed_out_;
+  Totals& totals_;
 };
 
 }  // namespace headgate::core

@@ -39,7 +39,8 @@ class FragmentsTest : public ::testing::Test {
  protected:
   Verdict take(const Fragment& fragment) { return table.take(fragment, 0, now).verdict; }
 
-  Fragments table{42};
+  Fragments::Totals totals;
+  Fragments table{42, totals};
   Tick now{100};
 };
 
@@ -51,7 +52,7 @@ TEST_F(FragmentsTest, InOrderAllPassWithThePortsOfTheFirstAndAreForgotten) {
     EXPECT_FALSE(answer.release);
   }
   EXPECT_EQ(table.current(), 0u);
-  EXPECT_EQ(table.total(), 1u);
+  EXPECT_EQ(totals.datagrams.get(), 1u);
 }
 
 TEST_F(FragmentsTest, ThoseBeforeTheFirstWaitAndFollowIt) {
@@ -152,7 +153,7 @@ TEST_F(FragmentsTest, ImpossibleSizesAreBad) {
   EXPECT_EQ(take(piece(1480, 1479, true)), Verdict::bad) << "only the last may have any length";
   EXPECT_EQ(take(piece(65528, 8, false)), Verdict::bad) << "with its header beyond 65,535 (ping of death)";
   EXPECT_EQ(take(piece(65504, 11, false)), Verdict::park) << "exactly the longest datagram";
-  EXPECT_EQ(table.total(), 1u);
+  EXPECT_EQ(totals.datagrams.get(), 1u);
 }
 
 TEST_F(FragmentsTest, TinyFirstsAreRefused) {
@@ -197,7 +198,7 @@ TEST_F(FragmentsTest, AFloodIsBoundedAndNeverStopsTheDatagramThatComesWhole) {
   }
   EXPECT_LE(table.current(), Fragments::kDatagrams);
   EXPECT_LE(table.parked(), Fragments::kMostParked);
-  EXPECT_GT(table.pushed_out(), 60'000u);
+  EXPECT_GT(totals.pushed_out.get(), 60'000u);
   table.expire(now.plus(Fragments::kLife + 1), Fragments::kDatagrams);
   EXPECT_EQ(table.current(), 0u);
 }
@@ -257,7 +258,7 @@ TEST_F(FragmentsTest, AgreesWithAPlainModelOnRandomFragments) {
     if (expected == Verdict::pass || expected == Verdict::park || expected == Verdict::early)
       model.pieces.insert({at, units}), model.first = model.first || at == 0;
   }
-  EXPECT_EQ(table.pushed_out(), 0u);
+  EXPECT_EQ(totals.pushed_out.get(), 0u);
 }
 
 }  // namespace

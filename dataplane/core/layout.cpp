@@ -48,7 +48,9 @@ void add_shared(Hash& hash) noexcept {
        {sizeof(Binding), sizeof(Binding::End), offsetof(Binding::End, address), offsetof(Binding::End, port),
         offsetof(Binding::End, ip_delta), offsetof(Binding::End, l4_delta), offsetof(Binding::End, tally),
         offsetof(Binding::End, word), sizeof(Tally), offsetof(Tally, current), offsetof(Tally, highest),
-        kMaxBindings, kMaxTallies, Switch::kCounterBytes}) {
+        sizeof(Totals), offsetof(Totals, backup_activations), offsetof(Totals, overflow_activations),
+        offsetof(Totals, bound_refused), offsetof(Totals, ports), kMaxBindings, kMaxTallies, kMaxPorts,
+        Switch::kCounterBytes}) {
     hash.add(offset);
   }
 }

@@ -151,7 +151,6 @@ Persistence::Held Persistence::bind(const Key& key, std::uint32_t real) noexcept
       return {use_of(number, *lane), real};
     leave(number, *lane);
   }
-  refused_.fetch_add(1, std::memory_order_relaxed);
   return {0, real};
 }
 

@@ -18,7 +18,7 @@ namespace headgate::core {
 /// server and all workers see the same table.
 ///
 /// An entry is held by each session of its client; when the last one ends it stays for its time-out. Bounded:
-/// memory is taken once, and a client that finds no room is just not remembered, and counted. Lock-free: no
+/// memory is taken once, and a client that finds no room is just not remembered. Lock-free: no
 /// thread ever waits for another. Only touched pages take memory.
 ///
 /// Threads: find, bind, hold, release and rebind are any worker's; expire, dump and clear may run beside them
@@ -87,8 +87,6 @@ class Persistence {
   [[nodiscard]] std::size_t buckets() const noexcept { return bucket_count_; }
   /// Entries now, those hidden by clear() but still held among them.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  /// How often there was no room.
-  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr unsigned kLanes = 32;
@@ -147,7 +145,6 @@ class Persistence {
   std::unique_ptr<Bucket[], Unmap> buckets_;
   std::unique_ptr<Entry[], Unmap> entries_;
   std::atomic<std::size_t> size_{0};
-  std::atomic<std::uint64_t> refused_{0};
   std::size_t expire_at_ = 0;
 };
 

@@ -88,7 +88,6 @@ TEST(Persistence, AFullTableRefusesKeepsTheOldAndRecovers) {
   EXPECT_LE(table.size(), kEntries);
   EXPECT_GT(table.size(), kEntries * 9 / 10);
   EXPECT_EQ(table.size(), uses.size());
-  EXPECT_EQ(table.refused(), 2 * kEntries - uses.size());
   for (const auto use : uses) table.release(use, kStart, 1);
   EXPECT_EQ(table.expire(kStart.plus_seconds(2), kAll), uses.size());
   EXPECT_EQ(table.size(), 0u);

@@ -121,8 +121,8 @@ TEST(Maxcon, OverflowsToTheBackupIfThatIsWanted) {
     }
     choice.renew();
     EXPECT_EQ(choice.spread(50, true), (std::map<int, int>{{0, 10}, {1, 10}, {2, 30}})) << metric;
-    EXPECT_GE(choice.shared.overflow_activations.load(), 1u);
-    EXPECT_LE(choice.shared.overflow_activations.load(), 2u) << "transitions, not sessions";
+    EXPECT_GE(choice.shared.totals.overflow_activations.load(), 1u);
+    EXPECT_LE(choice.shared.totals.overflow_activations.load(), 2u) << "transitions, not sessions";
     choice.end(0);
     while (choice.sessions(0) == 9) choice.next(client(static_cast<std::uint32_t>(choice.sessions(2))));
     EXPECT_EQ(choice.sessions(0), 10u) << "it takes its own again when there is room";
@@ -202,7 +202,7 @@ TEST(Fallback, GroupsStepInInTheirOrderAndBackAtOnce) {
     choice.admit(3, forwarding::OPEN);
     choice.admit(0, forwarding::OPEN);
     for (int i = 0; i < 20; ++i) EXPECT_EQ(choice.next(client(static_cast<std::uint32_t>(i))), 0);
-    EXPECT_EQ(choice.shared.overflow_activations.load(), 0u);
+    EXPECT_EQ(choice.shared.totals.overflow_activations.load(), 0u);
   }
 }
 
@@ -212,11 +212,11 @@ TEST(Fallback, AGroupAtItsLimitsOverflowsToTheNext) {
     for (std::uint16_t m = 0; m < 3; ++m) choice.service.members[m].maxcon = 5;
     choice.renew();
     EXPECT_EQ(choice.spread(40, true), (std::map<int, int>{{0, 5}, {1, 5}, {2, 5}, {3, 25}}));
-    EXPECT_EQ(choice.shared.overflow_activations.load(), 1u);
+    EXPECT_EQ(choice.shared.totals.overflow_activations.load(), 1u);
     choice.end(1);
     EXPECT_EQ(choice.next(), 1);
     choice.next();
-    EXPECT_EQ(choice.shared.overflow_activations.load(), 2u) << "it began again";
+    EXPECT_EQ(choice.shared.totals.overflow_activations.load(), 2u) << "it began again";
   }
 }
 

@@ -58,7 +58,7 @@ bool Tally::reserve(std::uint32_t limit) noexcept {
 
 std::size_t Shared::bytes_needed() noexcept {
   return (kMaxBindings + 1) * sizeof(Binding) + kMaxTallies * sizeof(Tally) +
-         (kMaxBindings + 1) * sizeof(std::atomic<TallySlot>);
+         (kMaxBindings + 1) * sizeof(std::atomic<TallySlot>) + sizeof(Totals);
 }
 
 void Shared::Free::operator()(std::byte* memory) const noexcept {
@@ -75,6 +75,7 @@ Shared::Shared(std::span<std::byte> memory)
     : bindings(reinterpret_cast<Binding*>(memory.data()), kMaxBindings + 1),
       tallies(reinterpret_cast<Tally*>(bindings.data() + bindings.size()), kMaxTallies),
       groups(reinterpret_cast<std::atomic<TallySlot>*>(tallies.data() + tallies.size()), kMaxBindings + 1),
+      totals(*reinterpret_cast<Totals*>(groups.data() + groups.size())),
       current(kMaxBindings),
       persist_seconds(kMaxBindings),
       overflows(kMaxBindings),
@@ -104,7 +105,7 @@ void Shared::note_overflow(BindingSlot slot, std::uint8_t kind, bool overflowed)
   if (!overflowed) {
     known.fetch_and(static_cast<std::uint8_t>(~kind), std::memory_order_relaxed);
   } else if ((known.fetch_or(kind, std::memory_order_relaxed) & kind) == 0) {
-    overflow_activations.fetch_add(1, std::memory_order_relaxed);
+    totals.overflow_activations.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

@@ -81,6 +81,26 @@ using TallySlot = std::uint32_t;
 constexpr std::size_t kMaxTallies =
     6 * kMaxBindings;  // two layouts' worth: the next one is placed beside the present
 
+/// What grows only and is no single worker's. It lies in the memory that outlasts the process.
+struct Totals {
+  /// What a port has counted since the last clear, over all processes that had it open.
+  struct Port {
+    std::uint32_t number = 0;  ///< the administrator's
+    std::uint64_t rx_packets = 0;
+    std::uint64_t tx_packets = 0;
+    std::uint64_t rx_bytes = 0;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t rx_missed = 0;
+    std::uint64_t tx_dropped = 0;
+  };
+  // How often a stand-in began to take sessions: of what is down, of what is at its limit. Few enough to
+  // share.
+  std::atomic<std::uint64_t> backup_activations{0};
+  std::atomic<std::uint64_t> overflow_activations{0};
+  std::atomic<std::uint64_t> bound_refused{0};  ///< clients that persistence had no room for
+  std::array<Port, kMaxPorts> ports{};          ///< the control thread's
+};
+
 class Persistence;
 
 struct Shared {
@@ -136,6 +156,7 @@ struct Shared {
   std::span<Binding> bindings;
   std::span<Tally> tallies;
   std::span<std::atomic<TallySlot>> groups;  ///< by binding: the tally of its group
+  Totals& totals;
   std::vector<std::atomic<std::uint32_t>>
       current;  ///< by binding: its sessions, for svcleast and for counts of services
   Hops hops;
@@ -150,7 +171,6 @@ struct Shared {
   static constexpr std::uint8_t kGroupOverflows = 2;   ///< its service's group's, to the next group, of which
                                                        ///< this is the first server
   std::vector<std::atomic<std::uint8_t>> overflows;
-  std::atomic<std::uint64_t> overflow_activations{0};  ///< how often one began; few enough to share
 
   /// Bindings whose epoch ended, in order; a worker follows `closings_head` and gives up its counts.
   static constexpr std::size_t kClosings = 2 * kMaxBindings;

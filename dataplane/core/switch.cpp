@@ -22,7 +22,7 @@ Switch::Switch(const Config& config, Shared& shared)
       held_(kMaxBindings),
       to_reals_(kMaxBindings),
       uses_(static_cast<Persistence::Use*>(std::calloc(table_.capacity(), sizeof(Persistence::Use)))),
-      fragments_(config.seed),
+      fragments_(config.seed, counters_.fragments),
       worker_(config.worker),
       workers_(config.workers),
       closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {

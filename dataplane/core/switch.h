@@ -117,6 +117,7 @@ class Switch {
     Counter answered_tcp;
     Counter errors_built;
     Counter errors_withheld;
+    Fragments::Totals fragments;
     std::array<Traffic, kMaxBindings> traffic;
   };
   static const std::size_t kCounterBytes;

@@ -153,6 +153,7 @@ void Control::run_timers() {
 
 void Control::every_second() {
   bring_ports(monotonic_ns());
+  for (const OpenPort& port : ports_.open()) count(port);
   follow_kernel();  // tries again what failed
   follow_links();
   report_full_table();
@@ -195,6 +196,7 @@ void Control::report_failures() {
 
 void Control::bring_ports(std::uint64_t now_ns) {
   std::vector<OpenPort> unwanted = ports_.take_unwanted();
+  for (const OpenPort& port : unwanted) count(port);
   if (!unwanted.empty()) {
     ports_changed();  // workers have let go of them when it returns
     unwanted.clear();
@@ -202,12 +204,33 @@ void Control::bring_ports(std::uint64_t now_ns) {
   const std::size_t before = ports_.open().size();
   renew_steering();  // a gate must not open on what was in force before
   if (!ports_.open_missing(tables_, now_ns)) return;
-  for (OpenPort& port : std::span(ports_.open()).subspan(before)) port.lost_base = lost(port);
+  for (OpenPort& port : std::span(ports_.open()).subspan(before)) begin_counts(port);
   ports_changed();
 }
 
 std::uint64_t Control::lost(const OpenPort& port) const {
   return crew_->lost(port.index, port.device.id());
+}
+
+void Control::begin_counts(OpenPort& port) {
+  core::Totals::Port& kept = shared_.totals.ports[port.index];
+  if (kept.number != port.config.number()) kept = {.number = port.config.number()};
+  port.before = kept;
+  port.lost_base = lost(port);
+}
+
+const core::Totals::Port& Control::count(const OpenPort& port) {
+  core::Totals::Port& kept = shared_.totals.ports[port.index];
+  const DeviceCounts now = port.device.counts();
+  // A device that is gone counts nothing any more.
+  const auto keep = [](std::uint64_t& known, std::uint64_t sum) { known = std::max(known, sum); };
+  keep(kept.rx_packets, port.before.rx_packets + now.rx_packets);
+  keep(kept.tx_packets, port.before.tx_packets + now.tx_packets);
+  keep(kept.rx_bytes, port.before.rx_bytes + now.rx_bytes);
+  keep(kept.tx_bytes, port.before.tx_bytes + now.tx_bytes);
+  keep(kept.rx_missed, port.before.rx_missed + now.rx_missed);
+  keep(kept.tx_dropped, port.before.tx_dropped + lost(port) - port.lost_base);
+  return kept;
 }
 
 void Control::ports_changed() {

@@ -38,7 +38,7 @@ class Control {
   void answer(const forwarding::Order& order, forwarding::Report& report);
   [[nodiscard]] Status publish(const forwarding::Generation& generation);
   void take_states(const forwarding::States& states);
-  void fill(forwarding::Stats& stats) const;
+  void fill(forwarding::Stats& stats);
   void fill(forwarding::HandBack& hand_back) const;
   void clear_stats();
 
@@ -57,6 +57,9 @@ class Control {
   void follow_links();
   void set_port_words(const OpenPort& port);
   [[nodiscard]] std::uint64_t lost(const OpenPort& port) const;
+  void begin_counts(OpenPort& port);
+  /// What a port has counted; kept in memory, so that nobody who was told sees it fall.
+  const core::Totals::Port& count(const OpenPort& port);
   [[nodiscard]] bool is_up(const OpenPort& port) const;
 
   void run_timers();

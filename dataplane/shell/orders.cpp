@@ -80,11 +80,11 @@ void Control::fill(forwarding::HandBack& hand_back) const {
   hand_back.set_workers(crew_->size());
 }
 
-void Control::fill(forwarding::Stats& stats) const {
+void Control::fill(forwarding::Stats& stats) {
   stats = director_.stats();
   stats.set_generation(director_.published().number());
   for (const OpenPort& port : ports_.open()) {
-    const DeviceCounts counts = port.device.counts();
+    const core::Totals::Port& counts = count(port);
     const Mac mac = port.device.mac();
     forwarding::PortStats& row = *stats.add_port();
     row.set_port(port.config.number());
@@ -94,7 +94,7 @@ void Control::fill(forwarding::Stats& stats) const {
     row.set_rx_bytes(counts.rx_bytes);
     row.set_tx_bytes(counts.tx_bytes);
     row.set_rx_missed(counts.rx_missed);
-    row.set_tx_dropped(lost(port) - port.lost_base);
+    row.set_tx_dropped(counts.tx_dropped);
     row.set_kernel_interface(port.kernel_interface);
     row.set_mac(mac.octets.data(), mac.octets.size());
   }
@@ -104,8 +104,9 @@ void Control::clear_stats() {
   director_.clear_stats();
   store_slots();
   for (OpenPort& port : ports_.open()) {
-    port.lost_base = lost(port);
     port.device.clear_counts();
+    shared_.totals.ports[port.index] = {.number = port.config.number()};
+    begin_counts(port);
   }
 }
 

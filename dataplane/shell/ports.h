@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/core/burst.h"
+#include "dataplane/core/shared.h"
 #include "dataplane/shell/device.h"
 #include "dataplane/shell/plan.h"
 #include "dataplane/shell/retry_pause.h"
@@ -29,6 +30,7 @@ struct OpenPort {
   Device device;
   std::optional<Device> twin;
   bool up = false;              ///< as last reported
+  core::Totals::Port before{};  ///< what was counted before it was opened
   std::uint64_t lost_base = 0;  ///< what the workers had lost on its way out when its counts began
 };
 

@@ -67,10 +67,11 @@ class Bed {
     require(table_.current() <= Fragments::kDatagrams);
     require(table_.parked() <= Fragments::kMostParked);
     require(table_.parked() == parked_.size());
-    require(table_.total() >= table_.current());
+    require(totals_.datagrams.get() >= table_.current());
   }
 
-  Fragments table_{1};
+  Fragments::Totals totals_;
+  Fragments table_{1, totals_};
   Tick now_{0xffffff80};
   std::vector<Parked> parked_;
 };

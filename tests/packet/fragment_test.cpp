@@ -78,7 +78,7 @@ TEST_P(FragmentTest, InEveryOrderAllReachTheOneServerAfterTheFirst) {
   } while (std::ranges::next_permutation(order).found);
   EXPECT_EQ(bench.fates(), (Fates{{Fate::to_real, 18}}));
   EXPECT_EQ(bench.worker().fragments().current(), 0u);
-  EXPECT_EQ(bench.worker().fragments().total(), 6u);
+  EXPECT_EQ(bench.worker().fragments().totals().datagrams.get(), 6u);
   EXPECT_EQ(bench.sessions(), 1u);
 }
 
@@ -189,7 +189,7 @@ TEST_P(FragmentTest, AFloodOf64KiNumbersStopsNeitherOtherPacketsNorWholeDatagram
   const auto& table = bench.worker().fragments();
   EXPECT_LE(table.current(), core::Fragments::kDatagrams);
   EXPECT_LE(bench.parked(), core::Fragments::kMostParked);
-  EXPECT_GT(table.pushed_out(), 0u);
+  EXPECT_GT(table.totals().pushed_out.get(), 0u);
 }
 
 TEST_P(FragmentTest, WithManyWorkersAllOfADatagramMeetAndReachTheOwnerOfItsSession) {

@@ -3,7 +3,6 @@
 // packet under way, or gone if that packet opened or ended it; and counts are those of the sessions there
 // are.
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,104 +18,16 @@
 
 #include <gtest/gtest.h>
 
-#include "dataplane/core/director.h"
-#include "dataplane/core/switch.h"
 #include "tests/packet/bench.h"
+#include "tests/packet/survival_bed.h"
 #include "tests/packet/wire.h"
 
 namespace headgate::testing {
 namespace {
 
-constexpr std::size_t kSessions = 64;
-constexpr Tick kNow{1000};
-
-/// What outlasts a process: memory that parent and child share.
-class Memory {
- public:
-  Memory() : at_(static_cast<std::byte*>(map())) {}
-  Memory(const Memory& other) : Memory() { std::memcpy(at_, other.at_, kSize); }
-  /// The sessions of another; all else stays.
-  void take_sessions(const Memory& other) const { std::memcpy(at_, other.at_, table().size()); }
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { munmap(at_, kSize); }
-
-  [[nodiscard]] std::span<std::byte> shared() const { return {at_ + kTable, core::Shared::bytes_needed()}; }
-  [[nodiscard]] std::span<std::byte> counters() const {
-    return {at_ + kCounters, core::Switch::kCounterBytes};
-  }
-  [[nodiscard]] std::span<std::byte> table() const {
-    return {at_, core::SessionTable::bytes_needed(kSessions)};
-  }
-  /// Packets that were handled whole.
-  [[nodiscard]] std::uint64_t done() const { return __atomic_load_n(count(), __ATOMIC_ACQUIRE); }
-  void set_done(std::uint64_t packets) const { __atomic_store_n(count(), packets, __ATOMIC_RELEASE); }
-
- private:
-  static constexpr std::size_t kTable = 1 << 16;
-  static constexpr std::size_t kCounters = kTable + (std::size_t{12} << 20);
-  static constexpr std::size_t kDone = kCounters + (std::size_t{4} << 20);
-  static constexpr std::size_t kSize = kDone + 4096;
-
-  static void* map() {
-    void* at = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) std::abort();
-    return at;
-  }
-  [[nodiscard]] std::uint64_t* count() const { return reinterpret_cast<std::uint64_t*>(at_ + kDone); }
-  std::byte* at_;
-};
-
 Site site() {
   return Site().service(1, 80, 8080, {1}).service(2, 80, 8081, {2});
 }
-
-/// The core on such memory, as a dataplane has it.
-struct Core {
-  core::Shared shared;
-  core::Director director{shared};
-  core::Switch worker;
-  std::unique_ptr<const core::Generation> generation;
-
-  /// A first one, or with the slots of the one before.
-  explicit Core(const Memory& memory, const memory::Slots* slots = nullptr)
-      : shared(memory.shared()),
-        worker({.memory = memory.table(),
-                .sessions = kSessions,
-                .seed = 42,
-                .counters = memory.counters(),
-                .survived = slots != nullptr,
-                .now = kNow},
-               shared) {
-    director.set_workers({&worker});
-    if (slots != nullptr) director.recall(*slots);
-    director.set_ports({PortNumber{kClientPort}, PortNumber{kServerPort}});
-    director.set_routes({{.prefix = address("10.10.1.0"), .length = 24, .port = 0},
-                         {.prefix = address("10.10.2.0"), .length = 24, .port = 1}});
-    shared.set_port(0, mac_of_port(1), 1500);
-    shared.set_port(1, mac_of_port(2), 1500);
-    EXPECT_TRUE(director.publish(site().generation()).ok());
-    forwarding::States states;
-    for (const auto& service : director.published().service()) {
-      auto& state = *states.add_target();
-      *state.mutable_target() = service.member(0).target();
-      state.set_admission(forwarding::OPEN);
-    }
-    director.set_states(states);
-    generation = director.build();
-  }
-
-  void pass(Wire wire) {
-    wire.bytes.resize(256);
-    core::Frame frame{.data = wire.bytes.data(),
-                      .length = 60,
-                      .capacity = 256,
-                      .port = static_cast<core::PortIndex>(wire.port - 1)};
-    std::array<std::uint8_t, 128> spare{};
-    core::Frame spare_frame{.data = spare.data(), .capacity = spare.size()};
-    core::Spares spares{.frames = {&spare_frame, 1}};
-    worker.process({&frame, 1}, spares, *generation, kNow);
-  }
-};
 
 /// One packet of random connections; the same for the same number.
 Wire packet(std::uint64_t number) {
@@ -221,7 +132,7 @@ class Twin {
 
  private:
   Memory memory_;
-  Core core_{memory_};
+  Core core_{memory_, all_open(site())};
   std::uint64_t done_ = 0;
 };
 
@@ -246,17 +157,20 @@ TEST(Recovery, SessionsOfAKilledProcessAreAsBeforeOrAfterThePacketUnderWay) {
   for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(round);
     const Memory memory;
-    memory::Slots slots;
+    Stored stored;
     std::uint64_t done = 0;
+    forwarding::Stats told;
     {
-      Core core(memory);
-      slots = core.director.slots();
+      Core core(memory, all_open(site()));
+      stored = core.store();
       done = run_and_kill(memory, core, 100 + random() % 400, random() % 2000);
+      told = core.director.stats();
     }
-    const Core recovered(memory, &slots);
+    const Core recovered(memory, stored);
     Twin twin;
     const Lives before = twin.at(done);
-    EXPECT_GE(totals(recovered), twin.total()) << "totals do not fall";
+    EXPECT_GE(totals(recovered), twin.total());
+    expect_no_total_falls(told, recovered.director.stats());
     expect_between(lives(recovered.worker), before, twin.at(done + 1));
     expect_exact_counts(recovered);
     if (HasFailure()) return;
@@ -280,8 +194,8 @@ TEST(Recovery, SessionsOfAKilledProcessAreAsBeforeOrAfterThePacketUnderWay) {
 TEST(Recovery, SessionsAreWholeAtEachInstructionAtWhichAProcessMayEnd) {
   constexpr std::uint64_t kFirst = 120, kLast = 145;
   const Memory memory;
-  Core core(memory);
-  const memory::Slots slots = core.director.slots();
+  Core core(memory, all_open(site()));
+  const Stored stored = core.store();
   Twin twin;
   for (std::uint64_t number = 0; number < kFirst; ++number) core.pass(packet(number));
   memory.set_done(kFirst);
@@ -308,7 +222,7 @@ TEST(Recovery, SessionsAreWholeAtEachInstructionAtWhichAProcessMayEnd) {
     if (std::ranges::equal(seen, memory.table())) continue;  // no store since
     seen.assign(memory.table().begin(), memory.table().end());
     copy.take_sessions(memory);
-    const Core recovered(copy, &slots);
+    const Core recovered(copy, stored);
     SCOPED_TRACE("packet " + std::to_string(done) + ", cut " + std::to_string(++cuts));
     expect_between(lives(recovered.worker), before, after);
     expect_exact_counts(recovered);
@@ -319,15 +233,15 @@ TEST(Recovery, SessionsAreWholeAtEachInstructionAtWhichAProcessMayEnd) {
 
 TEST(Recovery, SessionsGoOnWithTheirServerAndTheirAddresses) {
   const Memory memory;
-  memory::Slots slots;
+  Stored stored;
   Lives before;
   {
-    Core core(memory);
-    slots = core.director.slots();
+    Core core(memory, all_open(site()));
+    stored = core.store();
     for (std::uint64_t number = 0; number < 300; ++number) core.pass(packet(number));
     before = lives(core.worker);
   }
-  Core core(memory, &slots);
+  Core core(memory, stored);
   EXPECT_EQ(lives(core.worker), before);
   Twin twin;
   static_cast<void>(twin.at(300));
@@ -340,11 +254,12 @@ TEST(Recovery, SessionsGoOnWithTheirServerAndTheirAddresses) {
 TEST(Recovery, SessionsOfBindingsThatNobodyKnowsAreClosed) {
   const Memory memory;
   {
-    Core core(memory);
+    Core core(memory, all_open(site()));
     for (std::uint64_t number = 0; number < 300; ++number) core.pass(packet(number));
   }
-  const memory::Slots none;
-  const Core core(memory, &none);
+  Stored stored = all_open(site());
+  stored.slots.emplace();
+  const Core core(memory, stored);
   for (const auto& [key, life] : lives(core.worker)) {
     EXPECT_TRUE(life == core::Life::terminated || life == core::Life::closed) << std::get<1>(key);
   }
@@ -352,11 +267,11 @@ TEST(Recovery, SessionsOfBindingsThatNobodyKnowsAreClosed) {
 
 TEST(Recovery, EntriesThatNoSwitchWroteAreDropped) {
   const Memory memory;
-  memory::Slots slots;
+  Stored stored;
   Lives sound;
   {
-    Core core(memory);
-    slots = core.director.slots();
+    Core core(memory, all_open(site()));
+    stored = core.store();
     for (std::uint64_t number = 0; number < 300; ++number) core.pass(packet(number));
     sound = lives(core.worker);
   }
@@ -368,7 +283,7 @@ TEST(Recovery, EntriesThatNoSwitchWroteAreDropped) {
       const std::size_t entries = (kSessions + 1) * sizeof(core::Session);
       damaged.table()[random() % entries] = static_cast<std::byte>(random());
     }
-    Core core(damaged, &slots);  // must neither crash nor hang, nor lose count
+    Core core(damaged, stored);  // must neither crash nor hang, nor lose count
     expect_exact_counts(core);
     for (std::uint64_t number = 0; number < 50; ++number) core.pass(packet(number));
     expect_exact_counts(core);
