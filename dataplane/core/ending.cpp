@@ -114,6 +114,12 @@ void Switch::uncount(Session& session) noexcept {
   shared_.current[session.binding].fetch_sub(1, std::memory_order_relaxed);
 }
 
+void Switch::begin_handshake(Session& session) noexcept {
+  opened_tcp_.add(1);
+  half_open_.add(1);
+  session.told |= Session::kHalfOpen;
+}
+
 void Switch::leave_half_open(Session& session) noexcept {
   if ((session.told & Session::kHalfOpen) == 0) return;
   session.told &= static_cast<std::uint8_t>(~Session::kHalfOpen);

@@ -219,11 +219,7 @@ Session* Switch::bind(const Event& event, const Service& service, const Chosen& 
   table_.rest(*session).started = event.now;
   held_[member.binding].add(1);
   opened_.add(1);
-  if (event.parsed.is_tcp()) {
-    opened_tcp_.add(1);
-    half_open_.add(1);
-    session->told |= Session::kHalfOpen;
-  }
+  if (event.parsed.is_tcp()) begin_handshake(*session);
   // The epoch as far as this worker has settled it, not the newest: if the server was closed just now, the
   // session belongs to what that ended, and is given up with it.
   session->epoch = counted_[member.binding].epoch;

@@ -11,8 +11,8 @@ namespace {
 
 /// Entries whose buckets are fetched together: a look-up alone would wait for each.
 constexpr std::size_t kGroup = 16;
-constexpr std::uint8_t kKnownTold =
-    Session::kToldClient | Session::kToldReal | Session::kCounted | Session::kHalfOpen | Session::kPersistent;
+constexpr std::uint8_t kKnownTold = Session::kToldClient | Session::kToldReal | Session::kCounted |
+                                    Session::kHalfOpen | Session::kPersistent | Session::kAsked;
 
 bool is_balanced(Transport transport) noexcept {
   return transport.is_tcp() || transport.protocol() == Protocol::udp;
@@ -100,7 +100,8 @@ void Switch::recover(Tick now) noexcept {
 // The counts of a session, as they are for one of that state in a switch that never ended.
 void Switch::take_back(Session& session) noexcept {
   session.routes_version = kNoVersion;
-  session.told &= static_cast<std::uint8_t>(~Session::kPersistent);  // clients' entries are not kept
+  // Clients' entries are not kept, nor what they asked for: they ask again.
+  session.told &= static_cast<std::uint8_t>(~(Session::kPersistent | Session::kAsked));
   session.set_ways({{kNoHop, kNoHop}});
   held_[session.binding].add(1);
   // One that ended with the very packet under way was not given back yet.

@@ -29,7 +29,7 @@ struct alignas(64) Session {
   Transport transport{};             ///< none: this entry is free
   std::uint8_t marks = 0;            ///< of TcpLife
   PortIndex port = 0;                ///< where the client's packets come in
-  std::uint8_t told = 0;             ///< kToldClient, kToldReal, kCounted, kHalfOpen, kPersistent
+  std::uint8_t told = 0;             ///< kToldClient, kToldReal, kCounted, kHalfOpen, kPersistent, kAsked
 
   /// One direction.
   struct Flow {
@@ -53,9 +53,11 @@ struct alignas(64) Session {
   static constexpr std::uint8_t kCounted = 4;      ///< the binding's counts include it
   static constexpr std::uint8_t kPersistent = 16;  ///< it holds an entry of client persistence
   static constexpr std::uint8_t kHalfOpen = 8;     ///< the count of half-open sessions includes it
+  static constexpr std::uint8_t kAsked = 32;       ///< TcpLife::asked is kept for it
 
   [[nodiscard]] bool used() const noexcept { return !transport.none(); }
   [[nodiscard]] bool is_tcp() const noexcept { return transport.is_tcp(); }
+  /// All but TcpLife::asked.
   [[nodiscard]] TcpLife life() const noexcept {
     const Flow& client = from[Side::client];
     const Flow& real = from[Side::real];

@@ -22,11 +22,12 @@ Switch::Switch(const Config& config, Shared& shared)
       held_(kMaxBindings),
       to_reals_(kMaxBindings),
       uses_(static_cast<Persistence::Use*>(std::calloc(table_.capacity(), sizeof(Persistence::Use)))),
+      asked_(static_cast<TcpLife::Asked*>(std::calloc(table_.capacity(), sizeof(TcpLife::Asked)))),
       fragments_(config.seed, counters_.fragments),
       worker_(config.worker),
       workers_(config.workers),
       closings_seen_(shared.closings_head.load(std::memory_order_acquire)) {
-  if (!uses_) throw std::bad_alloc();
+  if (!uses_ || !asked_) throw std::bad_alloc();
   for (std::size_t slot = 0; slot < kMaxBindings; ++slot)
     counted_[slot].epoch = shared.state(static_cast<BindingSlot>(slot)).epoch;
   if (config.survived) recover(config.now);
@@ -121,9 +122,7 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
   add_packet(session, session.from[from], session.binding, from, event.frame.length);
   const Life before = session.life().life();
   if (event.parsed.is_tcp() && event.parsed.part != Part::later) {
-    TcpLife life = session.life();
-    life.pass(from, segment_of(event.frame, event.parsed));
-    session.set_life(life);
+    note_segment(session, from, segment_of(event.frame, event.parsed));
   } else if (from == Side::real && !event.parsed.is_tcp()) {
     session.marks |= TcpLife::kAnswered | TcpLife::kOpen;
   }
@@ -132,12 +131,25 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
   if (before != Life::closed) session.seen = event.now;
 }
 
+void Switch::note_segment(Session& session, Side from, const Segment& segment) noexcept {
+  TcpLife life = session.life();
+  TcpLife::Asked& asked = asked_[table_.position(session)];
+  if ((session.told & Session::kAsked) != 0) life.asked = asked;
+  life.pass(from, segment);
+  session.set_life(life);
+  session.told &= static_cast<std::uint8_t>(~Session::kAsked);
+  if (!life.asked) return;
+  asked = *life.asked;
+  session.told |= Session::kAsked;
+}
+
 void Switch::note_ends(const Event& event, Session& session, Life before, Side from) noexcept {
   const Life after = session.life().life();
   if (before == Life::syn && after != Life::syn) {
     answered_tcp_.add(1);
     leave_half_open(session);
   }
+  if (before != Life::syn && after == Life::syn) begin_handshake(session);
   const bool refused = from == Side::real && before == Life::syn && (event.parsed.flags & tcp::rst) != 0;
   if (refused) traffic_[session.binding].refused.add(1);
   if (after == Life::closed) uncount(session);

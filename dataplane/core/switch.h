@@ -196,6 +196,7 @@ class Switch {
   Fate with_session(const Event& event, Session& session, Side from) noexcept;
   Fate forward(const Event& event, Session& session, Side from) noexcept;
   void note(const Event& event, Session& session, Side from) noexcept;
+  void note_segment(Session& session, Side from, const Segment& segment) noexcept;
   void note_ends(const Event& event, Session& session, Life before, Side from) noexcept;
   /// Counts a packet of a session.
   [[gnu::always_inline]] void add_packet(Session& session, Session::Flow& flow, BindingSlot slot, Side from,
@@ -273,6 +274,7 @@ class Switch {
   void settle() noexcept;
   void count(Session& session) noexcept;
   void uncount(Session& session) noexcept;
+  void begin_handshake(Session& session) noexcept;
   void leave_half_open(Session& session) noexcept;
   void let_go(Session& session) noexcept;
   void terminate(Session& session) noexcept;
@@ -311,6 +313,8 @@ class Switch {
   /// Entries of client persistence that sessions hold, by position in the table. A session's own line has no
   /// room; pages of a table without persistence are never touched.
   std::unique_ptr<Persistence::Use[], Free> uses_;
+  /// Likewise what clients asked for that have a connection.
+  std::unique_ptr<TcpLife::Asked[], Free> asked_;
   Tick now_;  ///< of the last burst or sweep
   Fragments fragments_;
   AnswerLimits limits_;

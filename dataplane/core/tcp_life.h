@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "dataplane/core/side.h"
 
@@ -55,9 +56,19 @@ struct TcpLife {
   /// here.
   static constexpr std::uint32_t kUnseen = 65535;
 
+  /// The numbers of a client's SYN: a server that takes it acknowledges up to its end, or to before its data.
+  struct Asked {
+    std::uint32_t sequence = 0;
+    std::uint32_t end = 0;
+    bool operator==(const Asked&) const = default;
+  };
+
   BySide<std::uint32_t> next;
   BySide<std::uint32_t> acked;  ///< of the side's own sequence numbers, by the other one
   std::uint8_t marks = 0;
+  /// The last SYN of a client that has a connection, for one in its place. Anybody can send that SYN; so it
+  /// is the server that ends the old connection, by its answer (RFC 9293, 3.10.7.4).
+  std::optional<Asked> asked = {};
 
   /// Takes note of a segment that was forwarded.
   constexpr void pass(Side from, const Segment& segment) noexcept {
@@ -66,6 +77,11 @@ struct TcpLife {
       return;
     }
     const bool client = from == Side::client;
+    if (client && stands() && tcp::opens(segment.flags)) {
+      asked = Asked{segment.sequence, segment.end()};
+      return;
+    }
+    if (!client && accepts(segment)) start_anew();
     const bool ends = segment.has(tcp::fin) && near(from, segment.end());
     if (ends || !segment.has(tcp::fin)) advance(from, segment);
     if (segment.has(tcp::ack)) acknowledge(from, segment.acknowledgement);
@@ -123,6 +139,30 @@ struct TcpLife {
 
  private:
   [[nodiscard]] constexpr bool opening() const noexcept { return (marks & kOpen) == 0; }
+
+  // Not in its handshake, and not over.
+  [[nodiscard]] constexpr bool stands() const noexcept {
+    const Life now = life();
+    return now == Life::open || now == Life::half_closed || now == Life::closing;
+  }
+
+  // Whether a server's segment takes the connection that was asked for. The answer to the SYN of the very
+  // connection that stands, all of it sent again, takes none.
+  [[nodiscard]] constexpr bool accepts(const Segment& segment) const noexcept {
+    constexpr std::uint8_t kTakes = tcp::syn | tcp::ack;
+    if (!asked || !stands() || (segment.flags & kTakes) != kTakes) return false;
+    const bool covers = segment.acknowledgement - asked->sequence - 1 < asked->end - asked->sequence;
+    const bool again = asked->end == next[Side::client] && segment.end() == next[Side::real];
+    return covers && !again;
+  }
+
+  // With the numbers of the SYN that was asked with.
+  constexpr void start_anew() noexcept {
+    const Asked syn = *asked;
+    *this = TcpLife{};
+    next[Side::client] = syn.end;
+    acked[Side::client] = syn.sequence;
+  }
 
   // A server's first segment, or a SYN while the connection opens, starts its side's numbers; a FIN ends
   // them.

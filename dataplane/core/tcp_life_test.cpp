@@ -174,6 +174,78 @@ TEST(TcpLife, ARefusalIsNoAnswer) {
   EXPECT_EQ(life.marks & TcpLife::kAnswered, 0);
 }
 
+// ---- A SYN for another connection in the place of one
+
+// The numbers of another connection, far from those of the first.
+const Step kAsks{Side::client, {tcp::syn, 0x90000000, 0, 0}};
+const Step kTakes{Side::real, {kSynAck, 0xd0000000, 0x90000001, 0}};
+
+TEST(TcpLife, AnotherSynAloneChangesNothing) {
+  for (const std::uint32_t near : {999u, 1000u, 2000u, 0x90000000u}) {
+    const Step syn{Side::client, {tcp::syn, near, 0, 3}};
+    for (const auto& before : std::vector<std::vector<Step>>{{}, {kClientFin}, {kRealFin}}) {
+      const TcpLife life = opened_then(before);
+      TcpLife then = life;
+      then.pass(Side::client, syn.segment);
+      EXPECT_EQ(then.next, life.next) << near;
+      EXPECT_EQ(then.acked, life.acked) << near;
+      EXPECT_EQ(then.marks, life.marks) << near;
+    }
+  }
+}
+
+TEST(TcpLife, ASynThatTheServerTakesStartsAllAnew) {
+  for (const auto& before : std::vector<std::vector<Step>>{{}, {kClientFin}, {kRealFin, kClientAcks}}) {
+    std::vector<Step> steps = before;
+    steps.insert(steps.end(), {kAsks, kTakes});
+    const TcpLife life = opened_then(steps);
+    EXPECT_EQ(life.life(), Life::syn);
+    EXPECT_EQ(life.next, (BySide<std::uint32_t>{{0x90000001, 0xd0000001}}));
+    EXPECT_EQ(life.acked, (BySide<std::uint32_t>{{0x90000001, 0xd0000000}}));
+    EXPECT_EQ(life.asked, std::nullopt);
+    steps.push_back({Side::client, {tcp::ack, 0x90000001, 0xd0000001, 0}});
+    EXPECT_EQ(opened_then(steps).marks, TcpLife::kSteady);
+    EXPECT_EQ(opened_then(steps).acked[Side::real], 0xd0000001);
+  }
+}
+
+TEST(TcpLife, AServerMayTakeASynWithItsDataOrWithout) {
+  const Step syn{Side::client, {tcp::syn, 0x90000000, 0, 100}};
+  const auto takes = [&](std::uint32_t number) {
+    return opened_then({syn, {Side::real, {kSynAck, 0xd0000000, number, 0}}}).life() == Life::syn;
+  };
+  EXPECT_TRUE(takes(0x90000001));
+  EXPECT_TRUE(takes(0x90000065));
+  EXPECT_FALSE(takes(0x90000000));
+  EXPECT_FALSE(takes(0x90000066));
+  EXPECT_FALSE(takes(1000));
+}
+
+TEST(TcpLife, NothingElseTakesASyn) {
+  const Segment takes = kTakes.segment;
+  const auto stays = [](const std::vector<Step>& steps) {
+    const TcpLife life = opened_then(steps);
+    return life.life() == Life::open && life.next[Side::client] == 1000;
+  };
+  EXPECT_TRUE(stays({kAsks, {Side::real, {tcp::ack, 5000, 1000, 0}}})) << "a challenge";
+  EXPECT_TRUE(stays({kAsks, {Side::real, {tcp::ack, 0xd0000000, 0x90000001, 0}}}));
+  EXPECT_TRUE(stays({kAsks, {Side::real, {tcp::syn, 0xd0000000, 0x90000001, 0}}}));
+  EXPECT_TRUE(stays({kAsks, {Side::client, takes}})) << "from the wrong side";
+  EXPECT_TRUE(stays({{Side::real, takes}})) << "nobody asked";
+  EXPECT_TRUE(stays({kTakes, kAsks})) << "before it was asked for";
+}
+
+TEST(TcpLife, TheLastSynIsTheOneThatMayBeTaken) {
+  const Step other{Side::client, {tcp::syn, 0x70000000, 0, 0}};
+  EXPECT_EQ(opened_then({kAsks, other, kTakes}).life(), Life::open);
+  EXPECT_EQ(opened_then({other, kAsks, kTakes}).life(), Life::syn);
+}
+
+TEST(TcpLife, AClosedConnectionStaysClosedWhateverIsTaken) {
+  const Step reset{Side::client, {tcp::rst, 1000, 0, 0}};
+  EXPECT_EQ(opened_then({kAsks, reset, kTakes}).life(), Life::closed);
+}
+
 TEST(TcpLife, OnlyASynAloneOpens) {
   for (int flags = 0; flags < 64; ++flags) {
     const Segment segment{.flags = static_cast<std::uint8_t>(flags)};

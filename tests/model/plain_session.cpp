@@ -14,6 +14,10 @@ std::uint32_t distance(std::uint32_t from, std::uint32_t to) {
   return to - from;
 }
 
+bool opens(const View& segment) {
+  return segment.has(kSyn) && !segment.has(kAck) && !segment.has(kRst) && !segment.has(kFin);
+}
+
 bool in_window(const Connection::End& end, std::uint32_t sequence) {
   return distance(end.acked, sequence) <= distance(end.acked, end.next) + kWindow;
 }
@@ -24,6 +28,15 @@ void Connection::pass(bool from_client, const View& segment) {
   if (segment.has(kRst)) {
     reset_ = true;
     return;
+  }
+  if (from_client && opens(segment) && stands()) {
+    asked_ = segment;
+    return;
+  }
+  if (!from_client && takes_the_new_one(segment)) {
+    const View syn = *asked_;
+    *this = Connection();
+    see(true, syn);
   }
   End& mine = from_client ? client_ : real_;
   End& other = from_client ? real_ : client_;
@@ -38,6 +51,21 @@ void Connection::pass(bool from_client, const View& segment) {
   for (End* end : {&client_, &real_}) {
     if (end->fin && end->acked == end->next) end->fin_acked = true;
   }
+}
+
+bool Connection::stands() const {
+  return life() != Life::syn && life() != Life::closed;
+}
+
+// A server that has nothing of the old connection answers the SYN for a new one with its own, and
+// acknowledges the SYN, with all of its data or with none. What it sent for the old one may come late, or
+// once more; it is the same then.
+bool Connection::takes_the_new_one(const View& segment) const {
+  if (!asked_ || !stands() || !segment.has(kSyn) || !segment.has(kAck)) return false;
+  const std::uint32_t acknowledged = distance(asked_->sequence, segment.acknowledgement);
+  const std::uint32_t sent = distance(asked_->sequence, asked_->after());
+  const bool nothing_new = client_.next == asked_->after() && real_.next == segment.after();
+  return acknowledged >= 1 && acknowledged <= sent && !nothing_new;
 }
 
 void Connection::see(bool from_client, const View& segment) {

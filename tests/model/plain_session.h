@@ -69,14 +69,19 @@ class Connection {
   };
   [[nodiscard]] const End& client() const { return client_; }
   [[nodiscard]] const End& real() const { return real_; }
+  /// The client's last SYN for another connection in this one's place. The server decides about it.
+  [[nodiscard]] const std::optional<View>& asked() const { return asked_; }
 
  private:
+  [[nodiscard]] bool stands() const;
+  [[nodiscard]] bool takes_the_new_one(const View& segment) const;
   void see(bool from_client, const View& segment);
   End client_;
   End real_;
   bool answered_ = false;
   bool open_ = false;
   bool reset_ = false;
+  std::optional<View> asked_;
 };
 
 /// Where packets leave, and to whom.

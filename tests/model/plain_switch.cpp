@@ -133,7 +133,7 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
     session.connection.answer();
   }
   const Life after = session.connection.life();
-  if (after != Life::syn) session.half_open = false;
+  if (session.tcp()) session.half_open = after == Life::syn;
   if (!from_client && before == Life::syn && session.tcp() && packet.view.has(kRst)) ++binding.refused;
   if (after == Life::closed) uncount(session);
   if (before != Life::closed) session.seen = packet.now;

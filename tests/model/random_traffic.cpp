@@ -57,6 +57,13 @@ std::uint32_t near(Dice& dice, std::uint32_t expected) {
                           : dice.below(std::uint64_t{1} << 32);
 }
 
+// A server takes a SYN, with its data or without, or acknowledges something near.
+Packet answer(Dice& dice, const Packet& syn_ack, const plain::View& syn) {
+  const std::uint32_t end = dice.percent(30) ? syn.sequence + 1 : syn.after();
+  return syn_ack.seq(dice.below(std::uint64_t{1} << 32))
+      .ack(dice.percent(80) ? end : end + dice.between(0, 20) - 10);
+}
+
 Packet of_session(Dice& dice, const Session& session) {
   const auto& key = session.binding->key;
   const bool client = dice.percent(50);
@@ -66,6 +73,8 @@ Packet of_session(Dice& dice, const Session& session) {
   const std::uint16_t from = client ? session.client_port : session.binding->rport();
   const std::uint16_t to = client ? session.binding->vport() : session.client_port;
   if (!session.tcp()) return flow.udp(from, to, random_data(dice));
+  if (!client && session.connection.asked() && dice.percent(40))
+    return answer(dice, flow.tcp(from, to, kSyn | kAck), *session.connection.asked());
   const bool answers = !client && !session.connection.answered() && dice.percent(70);
   const std::uint8_t flags = answers            ? static_cast<std::uint8_t>(kSyn | kAck)
                              : dice.percent(55) ? kAck

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/packet/bench.h"
+#include "tests/packet/reaches.h"
 
 namespace headgate::testing {
 namespace {
@@ -10,14 +10,6 @@ namespace {
 using core::Fate;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// Passes one packet and expects exactly it, translated, at the other end.
-void reaches_server(Bench& bench, const Connection& session, const Packet& packet) {
-  EXPECT_THAT(bench.from_client(packet), ElementsAre(session.at_server(packet).out(kServerPort)));
-}
-void reaches_client(Bench& bench, const Connection& session, const Packet& packet) {
-  EXPECT_THAT(bench.from_server(packet), ElementsAre(session.at_client(packet).out(kClientPort)));
-}
 
 TEST(Session, ASynAgainGoesToTheSameServerAndCountsOnce) {
   Bench bench(web(3));
