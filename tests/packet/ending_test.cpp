@@ -128,5 +128,54 @@ TEST_P(EndingTest, ADatagramsSessionHasNobodyToTell) {
   EXPECT_THAT(bench.told, IsEmpty());
 }
 
+// ---- rstchk
+
+TEST_P(EndingTest, AResetOutsideOfItsWindowIsDroppedAndCountedAndChangesNothing) {
+  Bench bench(site({.check_resets = true}));
+  const auto session = open(bench);
+  talk(bench, session);
+  bench.fates();
+  for (const std::uint32_t sequence : {1100u, 1111u + 65536, 1101u + (1u << 31), 0u})
+    EXPECT_THAT(bench.from_client(session.says(kRst).seq(sequence)), IsEmpty()) << sequence;
+  for (const std::uint32_t sequence : {5050u, 5071u + 65536, 5051u + (1u << 31), 0u})
+    EXPECT_THAT(bench.from_server(session.answers(kRst).seq(sequence)), IsEmpty()) << sequence;
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::drop_bad_reset, 8}}));
+  EXPECT_THAT(bench.states(), ElementsAre("open"));
+  EXPECT_EQ(bench.current(1), 1u);
+  reaches_server(bench, session, session.says(kAck, "on").seq(1111).ack(5071));
+}
+
+TEST_P(EndingTest, AResetInItsWindowPassesAndCloses) {
+  for (const std::uint32_t sequence : {1101u, 1111u, 1111u + 65535}) {
+    Bench bench(site({.check_resets = true}));
+    const auto session = open(bench);
+    talk(bench, session);
+    reaches_server(bench, session, session.says(kRst).seq(sequence));
+    EXPECT_THAT(bench.states(), ElementsAre("closed")) << sequence;
+    EXPECT_EQ(bench.current(1), 0u);
+  }
+  for (const std::uint32_t sequence : {5051u, 5071u, 5071u + 65535}) {
+    Bench bench(site({.check_resets = true}));
+    const auto session = open(bench);
+    talk(bench, session);
+    reaches_client(bench, session, session.answers(kRst | kAck).seq(sequence));
+    EXPECT_THAT(bench.states(), ElementsAre("closed")) << sequence;
+    EXPECT_EQ(bench.current(1), 0u);
+  }
+}
+
+TEST_P(EndingTest, WithoutTheCheckAnyResetPassesAndCloses) {
+  for (const bool client : {true, false}) {
+    Bench bench(site({.check_resets = false}));
+    const auto session = open(bench);
+    talk(bench, session);
+    if (client)
+      reaches_server(bench, session, session.says(kRst).seq(0));
+    else
+      reaches_client(bench, session, session.answers(kRst).seq(0));
+    EXPECT_THAT(bench.states(), ElementsAre("closed")) << client;
+  }
+}
+
 }  // namespace
 }  // namespace headgate::testing
