@@ -201,6 +201,34 @@ TEST(Session, SynsThatNobodyAnswersLeaveAfterTheHalfOpenTime) {
   EXPECT_EQ(unanswered, 100000u);
 }
 
+// A server that answers has not failed, whatever its clients do.
+TEST(Session, HandshakesThatNoClientCompletesLeaveAfterTheHalfOpenTime) {
+  Bench bench(web(3), {.sessions = 131072});
+  std::vector<Wire> syns, answers;
+  for (std::uint32_t i = 0; i < 100000; ++i) {
+    syns.push_back(ip(Ipv4{0x0a0a0100 + i / 50000}, address(kVip))
+                       .tcp(static_cast<std::uint16_t>(1024 + i % 50000), 80, kSyn)
+                       .seq(i)
+                       .in(kClientPort));
+  }
+  for (const Wire& wire : bench.pass(syns)) {
+    const Packet syn = decode(wire.bytes).value();
+    answers.push_back(syn.reply(kSyn | kAck).seq(5000).ack(syn.sequence + 1).in(kServerPort));
+  }
+  EXPECT_EQ(bench.pass(answers).size(), 100000u);
+  EXPECT_EQ(bench.stats().half_open_sessions(), 100000u);
+  bench.wait(core::Switch::kHalfOpenSeconds);
+  EXPECT_EQ(bench.sweep(), 0u);
+  const auto legitimate = Connection::open(bench, 50001, "10.10.1.77");
+  bench.wait(1);
+  EXPECT_EQ(bench.sweep(), 100000u);
+  EXPECT_THAT(bench.states(), ElementsAre("open"));
+  EXPECT_EQ(bench.stats().half_open_sessions(), 0u);
+  EXPECT_EQ(bench.current(1) + bench.current(2) + bench.current(3), 1u);
+  EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
+  reaches_server(bench, legitimate, legitimate.says(kAck, "on"));
+}
+
 TEST(Session, ARefusedSynIsReportedToItsTargetOnce) {
   Bench bench(web(1));
   const auto session = Connection::begin(bench, 40000);
