@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
+#include <cstdint>
+#include <utility>
 
 #include "dataplane/core/burst.h"
 #include "model/tick.h"
@@ -26,30 +28,33 @@ class HoldQueue {
   };
 
   [[nodiscard]] Put put(Packet* packet, core::HopIndex hop, Tick now) noexcept {
-    std::size_t waiting = 0;
-    for (const Entry& entry : entries()) waiting += entry.hop == hop;
+    const std::size_t waiting = waiting_for(hop);
     if (count_ == kCapacity || waiting >= kPerHop) return Put::full;
-    entries_[count_++] = {packet, hop, now};
+    keep({packet, hop, now});
     return waiting == 0 ? Put::first : Put::taken;
   }
 
   /// Hands each packet whose hop is resolved to `send(packet, hop)`, each that waited too long to
-  /// `drop(packet)`, in the order they came; the others stay.
+  /// `drop(packet)`, in the order they came; the others stay. A hop may resolve meanwhile: what comes behind
+  /// one that stays, stays too.
   template <class Resolved, class Send, class Drop>
   void release(Tick now, Resolved&& resolved, Send&& send, Drop&& drop) {
-    std::size_t kept = 0;
-    for (const Entry& entry : entries()) {
-      if (resolved(entry.hop)) {
+    const std::size_t all = std::exchange(count_, 0);
+    waiting_ = {};
+    for (std::size_t i = 0; i < all; ++i) {
+      const Entry entry = entries_[i];
+      if (!holds(entry.hop) && resolved(entry.hop)) {
         send(entry.packet, entry.hop);
       } else if (now.since(entry.since) >= static_cast<std::int32_t>(kPatience)) {
         drop(entry.packet);
       } else {
-        entries_[kept++] = entry;
+        keep(entry);
       }
     }
-    count_ = kept;
   }
 
+  /// Whether packets wait for a hop.
+  [[nodiscard]] bool holds(core::HopIndex hop) const noexcept { return waiting_for(hop) != 0; }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
@@ -59,10 +64,20 @@ class HoldQueue {
     core::HopIndex hop = core::kNoHop;
     Tick since;
   };
-  [[nodiscard]] std::span<const Entry> entries() const noexcept { return {entries_.data(), count_}; }
+  void keep(const Entry& entry) noexcept {
+    entries_[count_++] = entry;
+    ++waiting_[entry.hop % waiting_.size()];
+  }
+  [[nodiscard]] std::size_t waiting_for(core::HopIndex hop) const noexcept {
+    if (waiting_[hop % waiting_.size()] == 0) return 0;
+    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(count_);
+    return static_cast<std::size_t>(
+        std::count_if(entries_.begin(), end, [&](const Entry& entry) { return entry.hop == hop; }));
+  }
 
   std::array<Entry, kCapacity> entries_{};
   std::size_t count_ = 0;
+  std::array<std::uint16_t, 256> waiting_{};  ///< by the hop's last bits, so that a look for none is short
 };
 
 }  // namespace headgate::shell

@@ -47,6 +47,32 @@ TEST(HoldQueueTest, SendsInOrderWhenTheHopIsKnownAndKeepsTheOthers) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(HoldQueueTest, KnowsForWhomPacketsWait) {
+  Queue queue;
+  int packet = 1;
+  static_cast<void>(queue.put(&packet, 7, {0}));
+  EXPECT_TRUE(queue.holds(7));
+  EXPECT_FALSE(queue.holds(7 + 256)) << "alike in the last bits";
+  static_cast<void>(release(queue, {1}, {7}));
+  EXPECT_FALSE(queue.holds(7));
+}
+
+TEST(HoldQueueTest, AHopThatResolvesMeanwhileLetsNoneOvertake) {
+  Queue queue;
+  int packets[] = {0, 1, 2};
+  for (int& packet : packets) static_cast<void>(queue.put(&packet, 7, {0}));
+  std::vector<int> sent;
+  const auto send = [&](int* packet, core::HopIndex) { sent.push_back(*packet); };
+  const auto drop = [](int*) { FAIL(); };
+  int looks = 0;
+  queue.release(
+      {1}, [&](core::HopIndex) { return ++looks > 1; }, send, drop);
+  EXPECT_EQ(sent, std::vector<int>{});
+  queue.release(
+      {1}, [](core::HopIndex) { return true; }, send, drop);
+  EXPECT_EQ(sent, (std::vector<int>{0, 1, 2}));
+}
+
 TEST(HoldQueueTest, DropsWhatWaitedThreeSecondsAlsoOverTheWrapOfTheClock) {
   Queue queue;
   int packet = 5;

@@ -77,6 +77,7 @@ unsigned Worker::round() noexcept {
 unsigned Worker::poll_once(const Plan& plan) noexcept {
   now_ns_ = monotonic_ns();
   now_ = tick_at(now_ns_);
+  if (!held_.empty()) release_held(plan);
   unsigned handled = 0;
   for (const PlannedPort& port : plan.ports) {
     if (port.worker != number_) continue;
@@ -84,7 +85,6 @@ unsigned Worker::poll_once(const Plan& plan) noexcept {
     if (port.twin != kNoDevice) handled += receive_from_kernel(port);
   }
   if (workplace_.workers > 1) handled += take_handed(plan);
-  if (!held_.empty()) release_held(plan);
   if (!parked_.empty()) release_impatient(plan);
   tx_.flush();
   return handled;
@@ -181,14 +181,17 @@ void Worker::process(const Plan& plan, Packets packets, Came came) noexcept {
   core::Spares spares{.frames = {spare_frames_.data(), spare ? packets.size() : 0}};
   switch_.process({frames.data(), packets.size()}, spares, *plan.generation, now_);
 
-  for (std::size_t i = 0; i < packets.size(); ++i) settle(plan, packets[i], frames[i]);
+  std::size_t settled = 0;
+  for (; settled < packets.size() && held_.empty(); ++settled)
+    settle(plan, packets[settled], frames[settled]);
+  for (; settled < packets.size(); ++settled) settle_in_line(plan, packets[settled], frames[settled]);
   settle_spares(plan, spares);
   if (!parked_.empty()) give_again(plan, {frames.data(), packets.size()});
 }
 
 void Worker::settle_spares(const Plan& plan, const core::Spares& spares) noexcept {
   for (std::size_t i = 0; i < spares.used; ++i) {
-    settle(plan, std::exchange(spares_[i], nullptr), spares.frames[i]);
+    settle_in_line(plan, std::exchange(spares_[i], nullptr), spares.frames[i]);
   }
   if (spares.used > 0) spares_full_ = false;
 }
@@ -246,6 +249,16 @@ void Worker::settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame
       transmit(plan, frame.port, packet);
       return;
   }
+}
+
+/// Settles a frame behind those that wait for the same neighbour: it may have become known since, and theirs
+/// is the first turn.
+void Worker::settle_in_line(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept {
+  const auto overtakes = [&] { return frame.action == core::Action::transmit && held_.holds(frame.hop); };
+  if (overtakes()) release_held(plan);
+  core::Frame last = frame;
+  if (overtakes()) last.action = core::Action::hold;
+  settle(plan, packet, last);
 }
 
 void Worker::transmit(const Plan& plan, core::PortIndex index, rte_mbuf* packet) noexcept {

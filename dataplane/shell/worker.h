@@ -113,6 +113,7 @@ class Worker {
   void hand(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
   [[nodiscard]] bool fill_spares() noexcept;
   void settle(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
+  void settle_in_line(const Plan& plan, rte_mbuf* packet, const core::Frame& frame) noexcept;
   void transmit(const Plan& plan, core::PortIndex index, rte_mbuf* packet) noexcept;
   void hold(rte_mbuf* packet, const core::Frame& frame) noexcept;
   void punt(const Plan& plan, rte_mbuf* packet) noexcept;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of the hand-over between up to 64 workers: rings of the real size, one for each ordered pair and
-// purpose, and workers that take their steps in any order. Shows how full the rings get, and that packets of
-// one session and direction leave in the order in which they came.
+// purpose, and workers that take their steps in any order. Shows how full the rings get with more workers
+// than a machine has processors, and that the rule of who hands what to whom keeps the order of a session and
+// direction; that the workers and rings themselves do is tests/threads/order_test.cpp's.
 #include <algorithm>
 #include <deque>
 #include <map>
