@@ -21,9 +21,9 @@ struct Glance {
   Transport plain;
 };
 
-constexpr Transport kTcp4{Protocol::tcp, false}, kTcp6{Protocol::tcp, true}, kUdp4{Protocol::udp, false},
+inline constexpr Transport kTcp4{Protocol::tcp, false}, kTcp6{Protocol::tcp, true}, kUdp4{Protocol::udp, false},
     kUdp6{Protocol::udp, true};
-constexpr std::array kUsual{kTcp4, kTcp6, kUdp4, kUdp6};
+inline constexpr std::array kUsual{kTcp4, kTcp6, kUdp4, kUdp6};
 
 namespace glance {
 

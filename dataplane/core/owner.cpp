@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/core/owner.h"
 
+#include "dataplane/core/glance.h"
 #include "dataplane/core/icmp_error.h"
 #include "dataplane/core/packet.h"
 
@@ -31,16 +32,23 @@ std::uint64_t hash_of_error(const Frame& frame, const Generation& generation) no
   return hash_of(error.about.reversed(), generation);
 }
 
+std::uint64_t hash_of_unusual(const Frame& frame, const Generation& generation) noexcept {
+  Parsed parsed = parse(frame);
+  if (parsed.shape == Shape::whole) return hash_of(parsed.key, generation);
+  if (parsed.shape == Shape::fragment) return hash_of_fragment(frame, parsed, generation);
+  const bool whole_icmp = parsed.shape == Shape::other && is_icmp(parsed) && parsed.part == Part::whole;
+  return whole_icmp ? hash_of_error(frame, generation) : 0;
+}
+
 }  // namespace
 
 unsigned owner(const Frame& frame, const Generation& generation, unsigned workers) noexcept {
   if (workers < 2) return 0;
-  Parsed parsed = parse(frame);
-  std::uint64_t hash = 0;
-  if (parsed.shape == Shape::whole) hash = hash_of(parsed.key, generation);
-  if (parsed.shape == Shape::fragment) hash = hash_of_fragment(frame, parsed, generation);
-  if (parsed.shape == Shape::other && is_icmp(parsed) && parsed.part == Part::whole)
-    hash = hash_of_error(frame, generation);
+  Glance glance;
+  look(frame, HashSeed(0), glance);
+  const bool usual = glance.hash != 0;
+  const std::uint64_t hash =
+      usual ? hash_of(parsed_of(frame).key, generation) : hash_of_unusual(frame, generation);
   return static_cast<unsigned>((hash >> 32) * workers >> 32);
 }
 

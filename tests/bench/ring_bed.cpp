@@ -83,27 +83,45 @@ void RingPort::free(std::array<rte_mbuf*, core::kBurst>& packets, std::size_t co
 
 // ---- A worker on two of them
 
-RingBed::RingBed(const shell::Eal& eal, const forwarding::Generation& site, std::uint32_t sessions)
-    : memory_(core::SessionTable::bytes_needed(sessions)),
+RingBed::RingBed(const shell::Eal& eal, const forwarding::Generation& site, std::uint32_t sessions,
+                 unsigned workers)
+    : plans_(workers, std::make_unique<const shell::Plan>()),
+      handover_(workers),
       ports_{RingPort("bench0", eal.buffers()), RingPort("bench1", eal.buffers())} {
   const shell::Workplace workplace{.shared = shared_,
                                    .plans = plans_,
                                    .handover = handover_,
                                    .doorbell = doorbell_,
                                    .buffers = eal.buffers(),
-                                   .workers = 1,
+                                   .workers = workers,
                                    .poll = true};
-  const core::Switch::Config config{.memory = memory_.bytes(), .sessions = sessions, .seed = 0x5eed};
-  worker_ = std::make_unique<shell::Worker>(0, workplace, config);
-  director_.set_workers({&worker_->packets()});
+  std::vector<const core::Switch*> switches;
+  for (unsigned number = 0; number < workers; ++number) {
+    memories_.push_back(std::make_unique<HugeMemory>(core::SessionTable::bytes_needed(sessions)));
+    workers_.push_back(
+        std::make_unique<shell::Worker>(number, workplace,
+                                        core::Switch::Config{.memory = memories_.back()->bytes(),
+                                                             .sessions = sessions,
+                                                             .seed = 0x5eed,
+                                                             .worker = number,
+                                                             .workers = workers}));
+    switches.push_back(&workers_.back()->packets());
+  }
+  director_.set_workers(switches);
   bring_up(director_, shared_, site);
   plans_.publish(plan());
-  plans_.join(0);
+  for (unsigned number = 0; number < workers; ++number) plans_.join(number);
 }
 
 RingBed::~RingBed() {
   drain();
-  plans_.leave(0);
+  for (unsigned number = 0; number < workers_.size(); ++number) plans_.leave(number);
+}
+
+unsigned RingBed::round() noexcept {
+  unsigned handled = 0;
+  for (const auto& worker : workers_) handled += worker->round();
+  return handled;
 }
 
 std::unique_ptr<const shell::Plan> RingBed::plan() const {
@@ -111,7 +129,8 @@ std::unique_ptr<const shell::Plan> RingBed::plan() const {
   plan->generation = director_.build();
   for (core::PortIndex index = 0; index < ports_.size(); ++index) {
     plan->position[index] = static_cast<std::uint8_t>(plan->ports.size() + 1);
-    plan->ports.push_back({.index = index, .device = ports_[index].device()});
+    const auto worker = static_cast<unsigned>(index % workers_.size());
+    plan->ports.push_back({.index = index, .device = ports_[index].device(), .worker = worker});
   }
   return plan;
 }
@@ -122,7 +141,12 @@ void RingBed::apply(const forwarding::Generation& generation) {
 }
 
 std::uint64_t RingBed::forwarded() const noexcept {
-  return worker_->packets().fate(core::Fate::to_real) + worker_->packets().fate(core::Fate::to_client);
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) {
+    for (const core::Fate fate : {core::Fate::to_real, core::Fate::to_client})
+      sum += worker->packets().fate(fate);
+  }
+  return sum;
 }
 
 void RingBed::pass(std::uint32_t base, std::uint8_t flags, unsigned services) {

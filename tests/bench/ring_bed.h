@@ -48,20 +48,22 @@ class RingPort {
   std::uint16_t device_ = 0;
 };
 
-/// One worker of the dataplane on two ring ports, as headgate-dataplane has it, on the calling thread.
+/// One or two workers of the dataplane on two ring ports, as headgate-dataplane has them, all on the calling
+/// thread: of two workers each has a port, and passes on to the other what is the other's.
 class RingBed {
  public:
   /// Packets of a fill: as deep as the receive ring of a port.
   static constexpr std::size_t kDepth = 2048;
 
-  RingBed(const shell::Eal& eal, const forwarding::Generation& site, std::uint32_t sessions);
+  RingBed(const shell::Eal& eal, const forwarding::Generation& site, std::uint32_t sessions,
+          unsigned workers = 1);
   ~RingBed();
 
   /// Opens sessions 0 to `sessions` - 1 of the site; `pool_size` packets that may follow, of both directions.
   [[nodiscard]] Pool establish(std::uint32_t sessions, unsigned services, std::uint32_t pool_size);
   void arrive(const Pool& pool, std::uint32_t packet) { ports_[pool.ports[packet]].arrive(pool.at(packet)); }
-  /// A round of the worker; returns the packets it handled.
-  unsigned round() noexcept { return worker_->round(); }
+  /// A round of each worker; returns the packets they handled, those that they passed on counted twice.
+  unsigned round() noexcept;
   /// Rounds until nothing arrives any more.
   void drain() noexcept {
     while (round() > 0) {
@@ -73,20 +75,20 @@ class RingBed {
   void apply(const forwarding::Generation& generation);
 
   [[nodiscard]] std::uint64_t forwarded() const noexcept;
-  [[nodiscard]] const char* pages() const noexcept { return memory_.pages(); }
+  [[nodiscard]] const char* pages() const noexcept { return memories_.front()->pages(); }
 
  private:
   [[nodiscard]] std::unique_ptr<const shell::Plan> plan() const;
   void pass(std::uint32_t base, std::uint8_t flags, unsigned services);
 
-  HugeMemory memory_;
+  std::vector<std::unique_ptr<HugeMemory>> memories_;  ///< by worker
   core::Shared shared_;
   core::Director director_{shared_};
-  shell::Published<shell::Plan> plans_{1, std::make_unique<const shell::Plan>()};
-  shell::Handover handover_{1};
+  shell::Published<shell::Plan> plans_;
+  shell::Handover handover_;
   shell::Doorbell doorbell_;
   std::array<RingPort, 2> ports_;
-  std::unique_ptr<shell::Worker> worker_;
+  std::vector<std::unique_ptr<shell::Worker>> workers_;
 };
 
 template <class Look>

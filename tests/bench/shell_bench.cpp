@@ -44,8 +44,8 @@ class Load {
   std::size_t next_ = 0;
 };
 
-void through_the_shell(benchmark::State& state, std::uint32_t sessions) {
-  RingBed bed(*eal, site(forwarding::ROUNDROBIN, 16), sessions);
+void through_the_shell(benchmark::State& state, std::uint32_t sessions, unsigned workers) {
+  RingBed bed(*eal, site(forwarding::ROUNDROBIN, 16), sessions, workers);
   const Pool pool = bed.establish(sessions, 1, 1U << 18);
   Load load(pool);
   const std::uint64_t before = bed.forwarded();
@@ -129,7 +129,11 @@ void applying(benchmark::State& state, unsigned services) {
 
 void register_all() {
   benchmark::RegisterBenchmark("Shell/nat4/1048576", [](benchmark::State& s) {
-    through_the_shell(s, 1048576);
+    through_the_shell(s, 1048576, 1);
+  })->Iterations(4096);
+  // Half of the packets belong to the other worker; on one thread, so that what it costs is the sum of both.
+  benchmark::RegisterBenchmark("Handover/nat4/1048576", [](benchmark::State& s) {
+    through_the_shell(s, 1048576, 2);
   })->Iterations(4096);
   benchmark::RegisterBenchmark("Apply/1024", [](benchmark::State& s) { applying(s, 1024); })->Iterations(1);
 }
