@@ -207,5 +207,25 @@ TEST_F(StandbyTest, ASynAttackIsAlertedOnceAndItsEndTold) {
   EXPECT_EQ(lines_.back(), "slb: SYN attack has ended");
 }
 
+TEST_F(StandbyTest, ASessionAttackIsAlertedOnceAndItsEndTold) {
+  start_with("/c/slb/adv/intrval 2\n/c/slb/adv/allowlim 1000");
+  const auto open = [&](std::uint64_t sessions) {
+    dataplane_.stats.set_opened_sessions(dataplane_.stats.opened_sessions() + sessions);
+    time_->pass(milliseconds(2000));
+  };
+  open(1000);
+  EXPECT_THAT(lines_, IsEmpty()) << "so many are allowed";
+  open(2000);
+  open(3000);
+  EXPECT_THAT(lines_, ElementsAre("slb: session attack: 2000 new sessions in 2 seconds, allowed 1000"));
+  EXPECT_TRUE(engine_->session_attack().active());
+  EXPECT_EQ(engine_->session_attack().warnings(), 1u);
+  open(1000);
+  open(0);
+  EXPECT_EQ(lines_.size(), 2u);
+  EXPECT_EQ(lines_.back(), "slb: session attack has ended");
+  EXPECT_FALSE(engine_->session_attack().active());
+}
+
 }  // namespace
 }  // namespace headgate::daemon

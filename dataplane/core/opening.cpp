@@ -130,7 +130,9 @@ Fate Switch::open_at(const Event& event, const Choosing& choosing, Chosen chosen
   if (session == nullptr) {
     shared_.give_back(chosen.member->real);
     core::let_go(chosen, choosing.service, shared_, event.now);
-    return problem == Fate::to_real ? Fate::drop_table_full : problem;
+    if (problem != Fate::to_real) return problem;
+    if (event.parsed.is_tcp()) opened_tcp_.add(1);  // or an attack would seem to end where it has its way
+    return Fate::drop_table_full;
   }
   session->set_ways(ways.hop);
   session->routes_version = event.generation.routes_version;

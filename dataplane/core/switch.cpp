@@ -145,7 +145,7 @@ void Switch::note_segment(Session& session, Side from, const Segment& segment) n
 
 void Switch::note_ends(const Event& event, Session& session, Life before, Side from) noexcept {
   const Life after = session.life().life();
-  if (before == Life::syn && after != Life::syn) {
+  if (session.is_tcp() && before == Life::syn && after != Life::syn) {
     answered_tcp_.add(1);
     leave_half_open(session);
   }

@@ -84,6 +84,7 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
         complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
       return bind(packet, candidate);
     }
+    if (fate == Fate::drop_table_full && packet.view.tcp()) ++begun_.handshakes;
     return refused(fate, *candidate);
   }
   complaint_ = fmt::format("{} by {}:{} is no choice of the service", core::name(choice.fate),
@@ -142,6 +143,8 @@ Outcome PlainSwitch::bind(const Packet& packet, const std::shared_ptr<Binding>& 
   session.half_open = packet.view.tcp();
   sessions_.push_back(session);
   count(session, 1);
+  ++begun_.sessions;
+  if (session.half_open) ++begun_.handshakes;
   return forward(packet, sessions_.back(), true);
 }
 

@@ -134,6 +134,8 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
   }
   const Life after = session.connection.life();
   if (session.tcp()) session.half_open = after == Life::syn;
+  if (before != Life::syn && after == Life::syn) ++begun_.handshakes;
+  if (session.tcp() && before == Life::syn && after != Life::syn) ++begun_.settled;
   if (!from_client && before == Life::syn && session.tcp() && packet.view.has(kRst)) ++binding.refused;
   if (after == Life::closed) uncount(session);
   if (before != Life::closed) session.seen = packet.now;

@@ -106,6 +106,13 @@ class PlainSwitch {
   [[nodiscard]] std::uint64_t packets_in() const { return packets_in_; }
   [[nodiscard]] std::uint64_t fate(core::Fate fate) const { return fates_[static_cast<std::size_t>(fate)]; }
   [[nodiscard]] std::uint64_t half_open() const;
+  /// Since the start, whatever is cleared.
+  struct Begun {
+    std::uint64_t sessions = 0;
+    std::uint64_t handshakes = 0;  ///< also those for which there was no room
+    std::uint64_t settled = 0;     ///< completed by the client, or refused by the server
+  };
+  [[nodiscard]] const Begun& begun() const { return begun_; }
   [[nodiscard]] const Fragments& fragments() const { return fragments_; }
   /// Datagrams in fragments.
   [[nodiscard]] std::uint64_t fragmented() const { return fragments_.total() - fragmented_before_; }
@@ -224,6 +231,7 @@ class PlainSwitch {
   std::map<TallyKey, Tally> tallies_;
   std::array<std::uint64_t, core::kFates> fates_{};
   std::uint64_t packets_in_ = 0, terminated_ = 0, resets_ = 0, errors_ = 0, errors_withheld_ = 0;
+  Begun begun_;
   std::string complaint_;
 };
 

@@ -138,9 +138,10 @@ void Twins::compare_counts() {
   expect("fragmented datagrams ever", stats.fragmented_total(), plain_.fragmented());
   expect("fragments that wait", waiting_in_core(), parked_.size());
   expect("the sum of fates", sum, stats.packets_in());
-  std::uint64_t half_open = 0;
-  for (const auto& worker : workers_) half_open += worker->half_open();
-  expect("half-open sessions", half_open, plain_.half_open());
+  expect("half-open sessions", stats.half_open_sessions(), plain_.half_open());
+  expect("sessions opened", stats.opened_sessions(), plain_.begun().sessions);
+  expect("handshakes begun", stats.opened_tcp_sessions(), plain_.begun().handshakes);
+  expect("handshakes settled", stats.answered_tcp_sessions(), plain_.begun().settled);
   compare_rows(stats);
   compare_failures();
 }

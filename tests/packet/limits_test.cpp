@@ -93,6 +93,54 @@ TEST(Limits, AFullTableRefusesNewSessionsLeavesOldOnesAndRecovers) {
   EXPECT_EQ(bench.current(1), 100u);
 }
 
+// What the watch over SYN attacks goes by: handshakes begun and not settled.
+TEST(Limits, HandshakesThatGoOnAndThoseThatDoNotAreCounted) {
+  Bench bench(web(1).service(1, 53, 5353, {1}).udp());
+  const auto counts = [&] {
+    const forwarding::Stats all = bench.stats();
+    return std::array{all.opened_sessions(), all.opened_tcp_sessions(), all.answered_tcp_sessions(),
+                      all.half_open_sessions()};
+  };
+  using Counts = std::array<std::uint64_t, 4>;
+  std::uint16_t port = 40000;
+  for (int i = 0; i < 10; ++i) Connection::begin(bench, port++);
+  EXPECT_EQ(counts(), (Counts{10, 10, 0, 10}));
+  for (int i = 0; i < 10; ++i) {
+    const auto answered = Connection::begin(bench, port++);
+    bench.from_server(answered.server.seq(5000).ack(1001));
+  }
+  EXPECT_EQ(counts(), (Counts{20, 20, 0, 20}));
+  for (int i = 0; i < 10; ++i) Connection::open(bench, port++);
+  EXPECT_EQ(counts(), (Counts{30, 30, 10, 20}));
+  for (int i = 0; i < 5; ++i) {
+    const auto refused = Connection::begin(bench, port++);
+    bench.from_server(refused.server.reply(0).reply(kRst | kAck).ack(1001));
+  }
+  EXPECT_EQ(counts(), (Counts{35, 35, 15, 20}));
+  bench.from_client(ip(kClient, kVip).udp(40000, 53, "query"));
+  bench.from_server(ip(kServer1, kClient).udp(5353, 40000, "answer"));
+  EXPECT_EQ(counts(), (Counts{36, 35, 15, 20})) << "a datagram that is answered is no handshake";
+  bench.director.clear_stats();
+  bench.wait(core::Switch::kHalfOpenSeconds + 1);
+  bench.sweep();
+  EXPECT_EQ(counts(), (Counts{36, 35, 15, 0})) << "they grow only";
+}
+
+TEST(Limits, SynsForWhichThereIsNoRoomAreHandshakesThatDoNotGoOn) {
+  Bench bench(web(1).service(1, 53, 5353, {1}).udp(), {.sessions = 10});
+  for (std::uint16_t port = 40000; port < 40010; ++port) Connection::open(bench, port);
+  for (std::uint16_t port = 41000; port < 41007; ++port) {
+    bench.from_client(ip(kClient, kVip).tcp(port, 80, kSyn));
+    bench.from_client(ip(kClient, kVip).udp(port, 53, "query"));
+  }
+  EXPECT_EQ(bench.fates()[Fate::drop_table_full], 14u);
+  const forwarding::Stats all = bench.stats();
+  EXPECT_EQ(all.opened_sessions(), 10u);
+  EXPECT_EQ(all.opened_tcp_sessions(), 17u);
+  EXPECT_EQ(all.answered_tcp_sessions(), 10u);
+  EXPECT_EQ(all.half_open_sessions(), 0u);
+}
+
 TEST(Limits, ASweepLooksAtNoMoreThanItsBudget) {
   Bench bench(web(1));
   for (std::uint16_t port = 40000; port < 40100; ++port) Connection::open(bench, port);
