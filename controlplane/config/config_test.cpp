@@ -169,6 +169,15 @@ TEST(Compile, IdleTimeIsTheServicesElseTheServersInMinutesStretchedBySlowAge) {
       << "three years at most";
 }
 
+TEST(Compile, TheFastAgePeriodIsAPowerOfTwoSeconds) {
+  const auto closed_seconds = [](std::string_view lines) {
+    return compile(with(lab(), lines)).generation.ageing().closed_seconds();
+  };
+  EXPECT_EQ(closed_seconds(""), 1u);
+  EXPECT_EQ(closed_seconds("/c/slb/adv/fastage 3"), 8u);
+  EXPECT_EQ(closed_seconds("/c/slb/adv/fastage 7"), 128u);
+}
+
 TEST(Compile, TheLowestEnabledGatewayIsTheDefaultRoute) {
   const Config config =
       with(lab(), "/c/l3/gw 2/ena/addr 10.10.1.2\n/c/l3/gw 1/addr 10.10.1.1\n/c/l3/gw 3/ena/addr 10.10.1.3");

@@ -122,6 +122,20 @@ TEST(Session, AfterBothFinsAreAcknowledgedItIsForgottenFast) {
   EXPECT_EQ(bench.sweep(), 1u);
 }
 
+TEST(Session, AClosedSessionStaysForTwoFastAgePeriodsAndNoLonger) {
+  for (const std::uint32_t period : {1u, 2u, 8u, 128u}) {
+    Site site = web(1);
+    site.edit().mutable_ageing()->set_closed_seconds(period);
+    Bench bench(site);
+    const auto session = Connection::open(bench, 40000);
+    bench.from_client(session.says(kRst));
+    bench.wait(2 * period);
+    EXPECT_EQ(bench.sweep(), 0u) << period;
+    bench.now = bench.now.plus(1);
+    EXPECT_EQ(bench.sweep(), 1u) << period;
+  }
+}
+
 TEST(Session, TheFinalAckMayBeSentAgain) {
   Bench bench(web(1));
   const auto session = Connection::open(bench, 40000);
