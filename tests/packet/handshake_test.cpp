@@ -13,6 +13,150 @@ using core::Fate;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+// ---- Handshakes that are not SYN, SYN-ACK, ACK
+
+class HandshakeTest : public ::testing::TestWithParam<const Bed*> {
+ protected:
+  [[nodiscard]] Site site(unsigned servers = 1) const {
+    Site made = dns(bed, servers);
+    made.edit().mutable_settings()->set_check_resets(true);
+    return made;
+  }
+  [[nodiscard]] Connection begin(Bench& bench) const {
+    return Connection::begin(bench, 40000, bed.client, bed.vip);
+  }
+  [[nodiscard]] Connection open(Bench& bench) const {
+    return Connection::open(bench, 40000, bed.client, bed.vip);
+  }
+  /// The session is open, believes resets and FINs of just these numbers, and ends with the FINs.
+  static void ends_well(Bench& bench, const Connection& session, std::uint32_t client_next,
+                        std::uint32_t server_next) {
+    EXPECT_THAT(bench.states(), ElementsAre("open"));
+    EXPECT_EQ(bench.stats().half_open_sessions(), 0u);
+    EXPECT_THAT(bench.from_client(session.says(kRst).seq(client_next - 1)), IsEmpty());
+    EXPECT_THAT(bench.from_server(session.answers(kRst).seq(server_next - 1)), IsEmpty());
+    reaches_server(bench, session, session.says(kFin | kAck).seq(client_next).ack(server_next));
+    reaches_client(bench, session, session.answers(kFin | kAck).seq(server_next).ack(client_next + 1));
+    reaches_server(bench, session, session.says(kAck).seq(client_next + 1).ack(server_next + 1));
+    EXPECT_THAT(bench.states(), ElementsAre("closed"));
+    EXPECT_EQ(bench.current(1), 0u);
+  }
+
+  const Bed& bed = *GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Families, HandshakeTest, ::testing::Values(&kBed4, &kBed6), family_name);
+
+// suricata-verify tcp-split-handshake: what a SYN-ACK says, in two segments.
+TEST_P(HandshakeTest, AServerMayAcknowledgeFirstAndSendItsSynAfter) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  reaches_client(bench, session, session.answers(kAck).seq(77));
+  reaches_client(bench, session, session.answers(kSyn).seq(5000));
+  reaches_server(bench, session, session.says(kSyn | kAck).seq(1000));
+  EXPECT_THAT(bench.states(), ElementsAre("syn"));
+  reaches_client(bench, session, session.answers(kAck));
+  reaches_server(bench, session, session.says(kAck, "data"));
+  reaches_client(bench, session, session.answers(kAck).ack(1005));
+  ends_well(bench, session, 1005, 5001);
+}
+
+TEST_P(HandshakeTest, AClientMayAnswerTheSplitSynByAnAckAlone) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  reaches_client(bench, session, session.answers(kAck).seq(77));
+  reaches_client(bench, session, session.answers(kSyn).seq(5000));
+  reaches_server(bench, session, session.says(kAck));
+  ends_well(bench, session, 1001, 5001);
+}
+
+TEST_P(HandshakeTest, AServerMaySendItsSynFirstAndAcknowledgeAfter) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  reaches_client(bench, session, session.answers(kSyn).seq(5000));
+  reaches_server(bench, session, session.says(kSyn | kAck).seq(1000));
+  reaches_client(bench, session, session.answers(kAck));
+  EXPECT_THAT(bench.states(), ElementsAre("syn"));
+  reaches_client(bench, session, session.answers(kAck, "hello"));
+  reaches_server(bench, session, session.says(kAck).ack(5006));
+  ends_well(bench, session, 1001, 5006);
+}
+
+// RFC 9293, 3.5: both SYNs cross, and each is answered.
+TEST_P(HandshakeTest, ASimultaneousOpenOpens) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  reaches_client(bench, session, session.answers(kSyn).seq(5000));
+  reaches_server(bench, session, session.says(kSyn | kAck).seq(1000));
+  reaches_client(bench, session, session.answers(kSyn | kAck).seq(5000));
+  reaches_server(bench, session, session.says(kAck));
+  ends_well(bench, session, 1001, 5001);
+}
+
+// RFC 7413: the server takes the data with the SYN, or only the SYN.
+TEST_P(HandshakeTest, ASynWithDataThatIsTakenOpens) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  const std::string data(1188, 'f');
+  const Packet syn = session.says(kSyn, data).seq(1000);
+  reaches_server(bench, session, syn);
+  reaches_client(bench, session, session.server.seq(5000).ack(1001 + 1188));
+  reaches_server(bench, session, session.says(kAck).seq(1001 + 1188));
+  ends_well(bench, session, 1001 + 1188, 5001);
+}
+
+TEST_P(HandshakeTest, DataOfASynThatWasNotTakenIsSentAgain) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  const std::string data(1188, 'f');
+  reaches_server(bench, session, session.says(kSyn, data).seq(1000));
+  reaches_client(bench, session, session.server.seq(5000).ack(1001));
+  reaches_server(bench, session, session.says(kAck, data));
+  reaches_client(bench, session, session.answers(kAck).ack(1001 + 1188));
+  ends_well(bench, session, 1001 + 1188, 5001);
+}
+
+TEST_P(HandshakeTest, AClientMaySendItsFirstSegmentAgainAfterManyOthers) {
+  Bench bench(site());
+  const auto session = open(bench);
+  const std::string data(1000, 'd');
+  for (std::uint32_t i = 0; i < 46; ++i)
+    reaches_server(bench, session, session.says(kAck, data).seq(1001 + 1000 * i));
+  reaches_server(bench, session, session.says(kAck, data));
+  reaches_client(bench, session, session.answers(kAck).ack(47'001));
+  ends_well(bench, session, 47'001, 5001);
+}
+
+// ---- The end that a handshake follows
+
+TEST_P(HandshakeTest, UntilTheLastFinIsAcknowledgedASessionOutlivesTheFastAge) {
+  Bench bench(site());
+  const auto session = open(bench);
+  reaches_server(bench, session, session.says(kFin | kAck));
+  reaches_client(bench, session, session.answers(kFin | kAck).ack(1002));
+  EXPECT_THAT(bench.states(), ElementsAre("closing"));
+  bench.wait(600);
+  EXPECT_EQ(bench.sweep(), 0u);
+  EXPECT_EQ(bench.current(1), 1u);
+  reaches_client(bench, session, session.answers(kFin | kAck).ack(1002));
+  reaches_server(bench, session, session.says(kAck).seq(1002).ack(5002));
+  EXPECT_THAT(bench.states(), ElementsAre("closed"));
+}
+
+TEST_P(HandshakeTest, ASynBeforeTheLastFinIsAcknowledgedStartsAnew) {
+  Bench bench(site(2));
+  const auto first = open(bench);
+  reaches_server(bench, first, first.says(kFin | kAck));
+  reaches_client(bench, first, first.answers(kFin | kAck).ack(1002));
+  ASSERT_THAT(bench.states(), ElementsAre("closing"));
+  const auto second = open(bench);
+  EXPECT_NE(second.server_address(), first.server_address()) << "roundrobin: the next one";
+  EXPECT_EQ(bench.sessions(), 1u);
+  EXPECT_EQ(bench.current(1), 0u);
+  EXPECT_EQ(bench.current(2), 1u);
+  EXPECT_THAT(bench.from_server(first.answers(kAck, "late")), IsEmpty());
+  reaches_client(bench, second, second.answers(kAck, "hello"));
+}
+
 // ---- A SYN on a session whose server has forgotten the connection
 
 /// How far the old connection is, and of which family it is.

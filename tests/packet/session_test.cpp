@@ -282,18 +282,6 @@ TEST(Session, ASynWithDataIsBalancedWithItsData) {
           ip(kClient, kServer1).tcp(40000, 8080, kSyn, std::string(1188, 'f')).ttl(63).out(kServerPort)));
 }
 
-// suricata-verify tcp-split-handshake: the server answers with an ACK, then with a SYN of its own.
-TEST(Session, ASplitHandshakeBecomesOpen) {
-  Bench bench(web(1));
-  const auto session = Connection::begin(bench, 40000);
-  reaches_client(bench, session, session.answers(kAck).seq(0));
-  reaches_client(bench, session, session.answers(kSyn).seq(5000));
-  reaches_server(bench, session, session.says(kSyn | kAck).seq(1000));
-  reaches_client(bench, session, session.answers(kAck));
-  reaches_server(bench, session, session.says(kAck, "data"));
-  EXPECT_THAT(bench.states(), ElementsAre("open"));
-}
-
 TEST(Session, OneClientPortTowardsTwoServicesGetsTwoServers) {
   Site site;
   site.service(1, 80, 8080, {1, 2}).service(2, 80, 8080, {1, 2});
