@@ -134,9 +134,10 @@ bool Switch::terminated(const Session& session) const noexcept {
 }
 
 void Switch::terminate(Session& session) noexcept {
+  session.marks |= TcpLife::kTerminated;
+  in_this_order();  // one that is neither counted nor over is not whole
   uncount(session);
   leave_half_open(session);
-  session.marks |= TcpLife::kTerminated;
 }
 
 void Switch::forget(Session& session) noexcept {

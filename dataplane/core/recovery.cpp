@@ -18,6 +18,12 @@ bool is_balanced(Transport transport) noexcept {
   return transport.is_tcp() || transport.protocol() == Protocol::udp;
 }
 
+// Datagrams have no handshake and no ends.
+bool may_have(Transport transport, std::uint8_t marks) noexcept {
+  constexpr std::uint8_t kOfDatagrams = TcpLife::kAnswered | TcpLife::kOpen | TcpLife::kTerminated;
+  return transport.is_tcp() || (marks & ~kOfDatagrams) == 0;
+}
+
 bool is_over(const Session& session) noexcept {
   return (session.marks & TcpLife::kTerminated) != 0 ||
          (session.is_tcp() && session.life().life() == Life::closed);
@@ -82,8 +88,8 @@ bool Switch::is_sound(const Session& session, Tick now) const noexcept {
                          session.client.is_v4() == binding.vip().is_v4() &&
                          binding.rip().is_v4() == binding.vip().is_v4();
   const bool whole = (session.told & Session::kCounted) != 0 || is_over(session);
-  return addressed && whole && (session.told & ~kKnownTold) == 0 && session.port < kMaxPorts &&
-         now.since(session.seen) >= 0;
+  return addressed && whole && may_have(session.transport, session.marks) &&
+         (session.told & ~kKnownTold) == 0 && session.port < kMaxPorts && now.since(session.seen) >= 0;
 }
 
 void Switch::recover(Tick now) noexcept {

@@ -31,6 +31,8 @@ struct SessionView {
   std::uint64_t packets_real = 0;
   std::uint64_t octets_client = 0;
   std::uint64_t octets_real = 0;
+
+  bool operator==(const SessionView&) const = default;
 };
 
 /// Which sessions are meant; empty fields match all.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <google/protobuf/message.h>
 
@@ -19,7 +20,7 @@
 // A process that ends and one that goes on from what it left.
 namespace headgate::testing {
 
-constexpr std::size_t kSessions = 64;
+constexpr std::size_t kSessions = 256;
 constexpr Tick kNow{1000};
 
 /// What outlasts a process: memory that parent and child share.
@@ -31,6 +32,8 @@ class Memory {
   ~Memory();
   /// The sessions of another; all else stays.
   void take_sessions(const Memory& other) const;
+  /// Those parts that a core with few services ever writes to: a whole memory is too much to compare often.
+  [[nodiscard]] std::vector<std::span<std::byte>> live() const;
 
   [[nodiscard]] std::span<std::byte> shared() const;
   [[nodiscard]] std::span<std::byte> counters() const;
