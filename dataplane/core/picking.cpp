@@ -208,7 +208,7 @@ bool takes_part(const Service& service, const Selection& selection, const Shared
                 std::uint16_t member) noexcept {
   if (service.tiers.empty()) return false;
   const bool in_group = member < service.tiers[0].size() && service.tiers[0][member].member == member;
-  if (in_group) return true;
+  if (in_group && !selection.group_closed) return true;
   const Offers offers{service, shared};
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
     if (selection.tiers[tier].open.empty()) continue;

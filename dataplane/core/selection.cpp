@@ -136,6 +136,7 @@ std::size_t Selection::in_charge() const noexcept {
 std::shared_ptr<const Selection> select(const Service& service, const Shared& shared,
                                         const SelectionTerms& terms) {
   auto selection = std::make_shared<Selection>();
+  selection->group_closed = terms.group_closed;
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier)
     selection->tiers.push_back(tier_of(service, shared, terms, tier));
   selection->stood_in_for = members_stood_in_for(service, shared);

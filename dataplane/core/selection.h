@@ -44,6 +44,7 @@ struct Selection {
     mutable std::vector<View> views;      ///< metrics by turns: by worker
   };
   std::vector<Tier> tiers;
+  bool group_closed = false;              ///< the first tier takes no sessions, whoever of it is open
   std::vector<BindingSlot> stood_in_for;  ///< closed members for which a backup is open; sorted
 
   /// The first tier with an open place; the number of tiers when there is none.
@@ -93,7 +94,8 @@ struct Asking {
 
 /// Whether a place of the service would hand new sessions to this member now: a bound client may come back
 /// to a stand-in only as long as it stands in.
-/// So must a member of the group itself, and one of a group that is in charge.
+/// So does a member of the group itself, unless too few are available (minthrsh), and one of a group that is
+/// in charge.
 [[nodiscard]] bool takes_part(const Service& service, const Selection& selection, const Shared& shared,
                               std::uint16_t member) noexcept;
 

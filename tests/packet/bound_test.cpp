@@ -110,6 +110,21 @@ TEST(Bound, AStandInHasItsClientsOnlyAsLongAsItStandsIn) {
   EXPECT_EQ(server_of(bench, 40003), kServer1);
 }
 
+TEST(Bound, AGroupThatIsClosedTakesNoBoundClientsEither) {
+  Site site = shop(2);
+  for (auto& service : *site.edit().mutable_service()) {
+    service.set_min_available(2);
+    *service.add_fallback()->add_member() = backup_of(site, 3);
+  }
+  Bench bench(site);
+  bench.admit(3, forwarding::OPEN);
+  ASSERT_EQ(server_of(bench, 40000), kServer1);
+  bench.admit(2, forwarding::CLOSED);
+  EXPECT_EQ(server_of(bench, 40001), kServer3);
+  bench.admit(2, forwarding::OPEN);
+  EXPECT_NE(server_of(bench, 40002), kServer3);
+}
+
 TEST(Bound, AClientOfOneOfSeveralStandInsStaysWithIt) {
   Bench bench(with_two_stand_ins(shop(1)));
   bench.admit(2, forwarding::OPEN);

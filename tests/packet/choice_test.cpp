@@ -190,6 +190,23 @@ TEST(Standby, AGroupWithTooFewServersClosesUntilEnoughAreBack) {
   EXPECT_FALSE(refused(40004));
 }
 
+TEST(Standby, AClosedGroupTakesNoSessionThatFindsItsPortInUseElsewhere) {
+  Site site = web(2);
+  site.edit().mutable_service(0)->set_min_available(2);
+  auto& fallback = *site.edit().mutable_service(0)->add_fallback();
+  fallback.set_group(9);
+  *fallback.add_member() = backup_of(site, 3);
+  site.service(2, 80, 8080, {3});
+  Bench bench(site);
+  bench.admit(2, forwarding::CLOSED);
+  EXPECT_EQ(server_of(bench, 41000), kServer3);
+  EXPECT_EQ(Connection::open(bench, 40000, kClient, "10.10.1.101").server_address(), kServer3);
+  bench.fates();
+  bench.from_client(ip(kClient, kVip).tcp(40000, 80, kSyn));
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::reset_no_real, 1}}));
+  EXPECT_EQ(bench.current(1), 0u);
+}
+
 // ---- Counts
 
 /// Random traffic over limits, backups, fallbacks, persistence, failures and applies; whatever became of the
