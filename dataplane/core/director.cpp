@@ -347,6 +347,11 @@ forwarding::Session Director::describe(const SessionView& view, unsigned worker)
   out.set_idle_seconds(view.idle_seconds);
   out.set_left_seconds(view.left_seconds);
   out.set_state(kLives[static_cast<std::size_t>(view.life)]);
+  out.set_age_seconds(view.age_seconds);
+  out.set_packets_from_client(view.packets_client);
+  out.set_packets_from_server(view.packets_real);
+  out.set_octets_from_client(view.octets_client);
+  out.set_octets_from_server(view.octets_real);
   return out;
 }
 
