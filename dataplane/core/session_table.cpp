@@ -17,17 +17,24 @@ std::size_t SessionTable::buckets_for(std::size_t capacity) noexcept {
   return std::max<std::size_t>(2 * capacity / kMeanSlotsUsed, 16);
 }
 
-std::size_t SessionTable::bytes_needed(std::size_t capacity) noexcept {
+std::size_t SessionTable::rests_at(std::size_t capacity) noexcept {
+  return (capacity + 1) * sizeof(Session);
+}
+
+std::size_t SessionTable::buckets_at(std::size_t capacity) noexcept {
   const std::size_t rests = (capacity + 1) * sizeof(SessionRest) + sizeof(Bucket) - 1;
-  return (capacity + 1) * sizeof(Session) + rests / sizeof(Bucket) * sizeof(Bucket) +
-         buckets_for(capacity) * sizeof(Bucket);
+  return rests_at(capacity) + rests / sizeof(Bucket) * sizeof(Bucket);
+}
+
+std::size_t SessionTable::bytes_needed(std::size_t capacity) noexcept {
+  return buckets_at(capacity) + buckets_for(capacity) * sizeof(Bucket);
 }
 
 SessionTable::SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed,
                            std::span<const Shared::Binding> bindings) noexcept
     : sessions_(reinterpret_cast<Session*>(memory.data())),
-      rests_(reinterpret_cast<SessionRest*>(sessions_ + capacity + 1)),
-      buckets_(reinterpret_cast<Bucket*>(memory.data() + bytes_needed(capacity)) - buckets_for(capacity)),
+      rests_(reinterpret_cast<SessionRest*>(memory.data() + rests_at(capacity))),
+      buckets_(reinterpret_cast<Bucket*>(memory.data() + buckets_at(capacity))),
       capacity_(capacity),
       bucket_count_(buckets_for(capacity)),
       seed_(seed),

@@ -46,6 +46,9 @@ class SessionTable {
   SessionTable(std::span<std::byte> memory, std::size_t capacity, std::uint64_t seed,
                std::span<const Shared::Binding> bindings) noexcept;
   [[nodiscard]] static std::size_t bytes_needed(std::size_t capacity) noexcept;
+  // Where its parts begin, behind the sessions.
+  [[nodiscard]] static std::size_t rests_at(std::size_t capacity) noexcept;
+  [[nodiscard]] static std::size_t buckets_at(std::size_t capacity) noexcept;
 
   [[nodiscard]] const HashSeed& seed() const noexcept { return seed_; }
   [[nodiscard]] std::uint64_t hash(const FlowKey& key, Transport transport) const noexcept {

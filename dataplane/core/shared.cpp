@@ -56,31 +56,26 @@ bool Tally::reserve(std::uint32_t limit) noexcept {
 
 // ---- Memory
 
-std::size_t Shared::bytes_needed() noexcept {
-  return (kMaxBindings + 1) * sizeof(Binding) + kMaxTallies * sizeof(Tally) +
-         (kMaxBindings + 1) * sizeof(std::atomic<TallySlot>) + sizeof(Totals);
-}
-
 void Shared::Free::operator()(std::byte* memory) const noexcept {
   ::operator delete (memory, std::align_val_t{alignof(Binding)});
 }
 
-Shared::Shared() : Shared(std::unique_ptr<std::byte, Free>(zeroed(bytes_needed()))) {}
+Shared::Shared() : Shared(std::unique_ptr<std::byte, Free>(zeroed(kBytes))) {}
 
-Shared::Shared(std::unique_ptr<std::byte, Free> own) : Shared(std::span(own.get(), bytes_needed())) {
+Shared::Shared(std::unique_ptr<std::byte, Free> own) : Shared(std::span(own.get(), kBytes)) {
   own_ = std::move(own);
 }
 
 Shared::Shared(std::span<std::byte> memory)
     : bindings(reinterpret_cast<Binding*>(memory.data()), kMaxBindings + 1),
-      tallies(reinterpret_cast<Tally*>(bindings.data() + bindings.size()), kMaxTallies),
-      groups(reinterpret_cast<std::atomic<TallySlot>*>(tallies.data() + tallies.size()), kMaxBindings + 1),
-      totals(*reinterpret_cast<Totals*>(groups.data() + groups.size())),
+      tallies(reinterpret_cast<Tally*>(memory.data() + kTalliesAt), kMaxTallies),
+      groups(reinterpret_cast<std::atomic<TallySlot>*>(memory.data() + kGroupsAt), kMaxBindings + 1),
+      totals(*reinterpret_cast<Totals*>(memory.data() + kTotalsAt)),
       current(kMaxBindings),
       persist_seconds(kMaxBindings),
       overflows(kMaxBindings),
       closings(kClosings) {
-  assert(memory.size() >= bytes_needed());
+  assert(memory.size() >= kBytes);
   for (Tally& tally : tallies) {
     if (tally.current.load(std::memory_order_relaxed) != 0) tally.current.store(0, std::memory_order_relaxed);
   }

@@ -105,12 +105,11 @@ class Persistence;
 
 struct Shared {
   Shared();
-  /// On memory that outlasts the process: bytes_needed() at a 64-byte boundary, zeroed or left by a process
-  /// before. Bindings, totals and highest values are then as they were; no session is counted yet.
+  /// On memory that outlasts the process: kBytes at a 64-byte boundary, zeroed or left by a process before.
+  /// Bindings, totals and highest values are then as they were; no session is counted yet.
   explicit Shared(std::span<std::byte> memory);
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
-  [[nodiscard]] static std::size_t bytes_needed() noexcept;
 
   struct alignas(64) Binding {
     /// How one end of its sessions is known to the other: the client's end is the VIP, the real server's its
@@ -153,6 +152,13 @@ struct Shared {
     [[nodiscard]] L4Port rport() const noexcept { return end[Side::real].port; }
   };
   static_assert(sizeof(Binding) == 64);
+
+  // Where its parts begin in the memory that outlasts the process.
+  static constexpr std::size_t kTalliesAt = (kMaxBindings + 1) * sizeof(Binding);
+  static constexpr std::size_t kGroupsAt = kTalliesAt + kMaxTallies * sizeof(Tally);
+  static constexpr std::size_t kTotalsAt = kGroupsAt + (kMaxBindings + 1) * sizeof(std::atomic<TallySlot>);
+  static constexpr std::size_t kBytes = kTotalsAt + sizeof(Totals);
+
   std::span<Binding> bindings;
   std::span<Tally> tallies;
   std::span<std::atomic<TallySlot>> groups;  ///< by binding: the tally of its group

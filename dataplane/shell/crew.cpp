@@ -14,11 +14,6 @@ std::size_t sessions_each(const Options& options) {
   return (options.sessions + options.workers - 1) / options.workers;
 }
 
-/// A worker's part: its counters, then its table.
-std::size_t table_at() {
-  return (core::Switch::kCounterBytes + 63) / 64 * 64;
-}
-
 }  // namespace
 
 Result<SessionFile> take_session_file(const Options& options) {
@@ -26,8 +21,9 @@ Result<SessionFile> take_session_file(const Options& options) {
   FileLayout layout{.fingerprint = core::memory_layout(),
                     .workers = options.workers,
                     .sessions = sessions,
-                    .parts = {core::Shared::bytes_needed()}};
-  layout.parts.resize(1 + options.workers, table_at() + core::SessionTable::bytes_needed(sessions));
+                    .parts = {core::Shared::kBytes}};
+  layout.parts.resize(1 + options.workers,
+                      core::worker_table_at() + core::SessionTable::bytes_needed(sessions));
   auto file = SessionFile::take(session_places(options.session_dir, options.run_dir, options.huge),
                                 options.file_prefix + ".sessions", layout);
   if (!file) return file;
@@ -49,7 +45,7 @@ Result<std::unique_ptr<Crew>> Crew::start(const Options& options, const Eal& eal
                             .poll = options.poll};
   for (unsigned number = 0; number < options.workers; ++number) {
     const std::span<std::byte> part = sessions.part(1 + number);
-    const core::Switch::Config config{.memory = part.subspan(table_at()),
+    const core::Switch::Config config{.memory = part.subspan(core::worker_table_at()),
                                       .sessions = sessions_each(options),
                                       .seed = sessions.seed(),
                                       .worker = number,

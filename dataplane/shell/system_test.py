@@ -4,9 +4,9 @@
 
 Raises three network namespaces of its own, gives orders by hand, and checks: connections through AF_XDP, TAP and PCAP
 ports, with one and with two workers; probes from the box itself; a port that leaves and returns; sessions that go on
-after kill -9, after a clean stop, and while links, neighbours and routes change; a full table; a generation that can't
-be stored; neighbours that go stale, fail and return; a clean stop that leaves no XDP program, interface, socket or
-folder. Needs root.
+after kill -9, after a clean stop, after an upgrade (to the build that UPGRADE_TO names, if it does), and while links,
+neighbours and routes change; a full table; a generation that can't be stored; neighbours that go stale, fail and
+return; a clean stop that leaves no XDP program, interface, socket or folder. Needs root.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import ctypes
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -94,10 +95,10 @@ class DataplaneTest(unittest.TestCase):
             ip(namespace, "link", "set", "lo", "up")
         self.addCleanup(self.stop)
 
-    def start(self, *options):
+    def start(self, *options, program=DATAPLANE):
         with open(self.root / "log", "w") as log:
             self.process = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{SWITCH}", DATAPLANE, "--run-dir", self.root / "run", "--state-dir",
+                ["nsenter", f"--net=/run/netns/{SWITCH}", program, "--run-dir", self.root / "run", "--state-dir",
                  self.root / "state", "--session-dir", self.root / "sessions", "--steering", STEERING,
                  "--file-prefix", PREFIX, "--sessions", "65536", "--memory", "128", *options], stderr=log)
         await_that(lambda: "ready" in self.log() or self.process.poll() is not None, "ready")
@@ -308,6 +309,25 @@ class DataplaneTest(unittest.TestCase):
         self.assertEqual(self.stop(), 0)
         self.start()
         self.say(session, b"after a clean stop")
+
+    def another_build(self):
+        """What UPGRADE_TO names, a build of the same layout; else this build in another place."""
+        return os.environ.get("UPGRADE_TO") or shutil.copy(DATAPLANE, self.root / "headgate-dataplane")
+
+    def test_sessions_outlive_an_upgrade(self):
+        session = self.start_with_a_session()
+        session.settimeout(20)
+        self.say(session, b"before")
+        before, volume = self.rows(), self.order("sessions {}")
+        for how, program in ((signal.SIGKILL, self.another_build()), (signal.SIGTERM, DATAPLANE)):
+            self.stop(how)
+            self.start(program=program)
+            self.assertIn("going on with 1 sessions of before", self.log())
+            self.say(session, b"after")
+            self.assert_no_total_fell(before, self.rows())
+            volume, of_before = self.order("sessions {}"), volume
+            for name in ("packets_from_client", "packets_from_server", "octets_from_client", "octets_from_server"):
+                self.assertGreater(self.number(name, volume), self.number(name, of_before), name)
 
     def test_sessions_of_another_layout_are_refused_and_said_so(self):
         session = self.start_with_a_session()

@@ -48,20 +48,18 @@ void Memory::take_sessions(const Memory& other) const {
 
 std::vector<std::span<std::byte>> Memory::live() const {
   constexpr std::size_t kBindings = 16, kTallies = 64;
-  const auto bindings = shared();
-  const auto tallies = bindings.subspan((core::kMaxBindings + 1) * sizeof(core::Shared::Binding));
-  const auto groups = tallies.subspan(core::kMaxTallies * sizeof(core::Tally));
+  using core::Shared;
   return {table(),
-          bindings.first(kBindings * sizeof(core::Shared::Binding)),
-          tallies.first(kTallies * sizeof(core::Tally)),
-          groups.first(kBindings * sizeof(core::TallySlot)),
-          bindings.last(sizeof(core::Totals)),
+          shared().first(kBindings * sizeof(Shared::Binding)),
+          shared().subspan(Shared::kTalliesAt, kTallies * sizeof(core::Tally)),
+          shared().subspan(Shared::kGroupsAt, kBindings * sizeof(core::TallySlot)),
+          shared().subspan(Shared::kTotalsAt),
           counters().first(offsetof(core::Switch::Counters, traffic) +
                            kBindings * sizeof(core::Switch::Traffic))};
 }
 
 std::span<std::byte> Memory::shared() const {
-  return {at_ + kShared, core::Shared::bytes_needed()};
+  return {at_ + kShared, core::Shared::kBytes};
 }
 
 std::span<std::byte> Memory::counters() const {
