@@ -48,11 +48,11 @@ const Member* settle(const Choosing& choosing, const Member* member, std::uint32
   return bound;
 }
 
-Persistence::Held hold(const Choosing& choosing, Persistence::Key& key, Tick now) noexcept {
+Persistence::Held hold(const Choosing& choosing, Persistence::Key& key) noexcept {
   Persistence& table = *choosing.shared.persistence;
   const Persistence::Held held = table.hold(key);
   if (held.use == 0 || !members_of(choosing.service, held.real).empty()) return held;
-  table.release(held.use, now, choosing.service.persist_seconds);
+  table.leave(held.use);
   key.group = choosing.service.group;
   return table.hold(key);
 }
@@ -71,7 +71,7 @@ Chosen choose(const Choosing& choosing, const Asking& asking, Tick now) noexcept
   if (table == nullptr || choosing.service.persist_seconds == 0) return {any()};
 
   Persistence::Key key = key_of(choosing, asking.client);
-  Persistence::Held held = hold(choosing, key, now);
+  Persistence::Held held = hold(choosing, key);
   const Member* bound = held.use == 0 ? nullptr : home(choosing, held.real);
   if (bound != nullptr && reserve(choosing, *bound)) return {bound, held.use};
   const Member* member = any();

@@ -65,6 +65,10 @@ void Director::select_all(const SelectionsByService& before) {
     selections_.push_back(same ? known->second.second : select_for(service, old));
   }
   touched_.clear();
+  std::erase_if(closed_groups_, [&](const ServiceKey& key) {
+    const auto& [vip, vport, protocol] = key;
+    return !layout_->service(vip, vport, protocol);
+  });
 }
 
 void Director::select_again(std::uint32_t index) {
@@ -83,11 +87,14 @@ std::shared_ptr<const Selection> Director::select_for(const Service& service, co
 
 // Below minthrsh a group is closed for new sessions, and opens again at maxthrsh (reference 2.2).
 bool Director::group_closed(const Service& service) {
-  if (service.min_available == 0) return false;
+  const ServiceKey key{service.vip, service.vport, service.protocol};
+  if (service.min_available == 0) {
+    closed_groups_.erase(key);
+    return false;
+  }
   const auto available = std::ranges::count_if(service.tiers[0], [&](const Place& place) {
     return shared_.state(service.members[place.member].binding).opens();
   });
-  const ServiceKey key{service.vip, service.vport, service.protocol};
   const auto known = closed_groups_.find(key);
   const std::uint32_t needed = known == closed_groups_.end()
                                    ? service.min_available

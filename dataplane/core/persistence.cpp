@@ -163,7 +163,11 @@ void Persistence::release(Use use, Tick now, std::uint32_t seconds) noexcept {
   Entry& mine = entries_[use - 1];
   mine.last.store(now.value, std::memory_order_relaxed);
   mine.seconds.store(seconds, std::memory_order_relaxed);
-  leave((use - 1) / kLanes, (use - 1) % kLanes);
+  leave(use);
+}
+
+void Persistence::leave(Use use) noexcept {
+  if (use != 0) leave((use - 1) / kLanes, (use - 1) % kLanes);
 }
 
 // ---- Coming to an end

@@ -59,6 +59,9 @@ class Persistence {
   /// A session of the client ended, or did not come to be. After the last one the entry stays for so long.
   void release(Use use, Tick now, std::uint32_t seconds) noexcept;
 
+  /// What was held is not used after all: the client's time goes on as if it had not been looked at.
+  void leave(Use use) noexcept;
+
   /// Looks at the next `budget` buckets and forgets entries whose time is over; returns how many.
   std::size_t expire(Tick now, std::size_t budget) noexcept;
   /// Calls `see(View)` for entries, `budget` buckets from `cursor` on; true while there is more.

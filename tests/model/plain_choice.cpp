@@ -40,17 +40,24 @@ std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Place& place) co
   return out;
 }
 
-// Of the first group that has any.
-std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service) const {
+// Of one group.
+std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service, std::size_t tier) const {
   std::vector<std::shared_ptr<Binding>> out;
-  for (const auto& tier : service.tiers) {
-    for (const Place& place : tier) {
-      const auto some = takers(place);
-      out.insert(out.end(), some.begin(), some.end());
-    }
-    if (!out.empty()) break;
+  if (tier == 0 && service.closed) return out;
+  for (const Place& place : service.tiers[tier]) {
+    const auto some = takers(place);
+    out.insert(out.end(), some.begin(), some.end());
   }
   return out;
+}
+
+// Of the first group that has any.
+std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service) const {
+  for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
+    const auto out = takers(service, tier);
+    if (!out.empty()) return out;
+  }
+  return {};
 }
 
 // Whether the server has no other session of this client's address and port that is still alive.
@@ -65,8 +72,25 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
   if (const auto refused = may_open(packet)) return only(*refused);
   if (packet.view.fragment && service.drop_fragments) return only(Fate::drop_fragment);
   forget_as(choice, packet, service);
+  const Remembered client = remember(packet, service);
+  const bool at_home =
+      client.home && (client.home->maxcon == 0 || sessions_of(*client.home) < client.home->maxcon);
   std::vector<std::shared_ptr<Binding>> candidates = takers(service);
+  const bool refused = candidates.empty() && !at_home;
   std::erase_if(candidates, [&](const auto& candidate) { return !is_free(packet, *candidate); });
+  if (at_home && is_free(packet, *client.home)) candidates = {client.home};
+  if (client.key && !refused && !client.home) bind_client(*client.key, takers(service), choice);
+  if (client.key && clients_.contains(*client.key)) ++clients_[*client.key].users;
+  const Outcome outcome = open_at(packet, service, choice, candidates, client);
+  const bool bound = outcome.fate == Fate::to_real;
+  if (!bound && client.key && clients_.contains(*client.key))
+    let_go(*client.key, service.persist_seconds, packet.now);
+  return outcome;
+}
+
+Outcome PlainSwitch::open_at(const Packet& packet, const Service& service, const Choice& choice,
+                             const std::vector<std::shared_ptr<Binding>>& candidates,
+                             const Remembered& client) {
   if (candidates.empty()) {
     if (!packet.view.tcp()) return only(Fate::drop_no_real);
     Outcome outcome = only(Fate::reset_no_real);
@@ -79,13 +103,12 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
     if (fate != choice.fate || (fate == Fate::to_real && !chosen)) continue;
     const bool told_so = told_mtu(packet.view, refused(fate, *candidate).mtu) == choice.mtu;
     if (fate == Fate::drop_too_big && choice.mtu != 0 && !told_so) continue;
-    if (fate == Fate::to_real) {
-      if (service.metric == forwarding::LEASTCONNS && !is_least_loaded(service, packet, *candidate))
-        complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
-      return bind(packet, candidate);
-    }
     if (fate == Fate::drop_table_full && packet.view.tcp()) ++begun_.handshakes;
-    return refused(fate, *candidate);
+    if (fate != Fate::to_real) return refused(fate, *candidate);
+    if (!client.home && service.metric == forwarding::LEASTCONNS &&
+        !is_least_loaded(service, packet, *candidate))
+      complaint_ = fmt::format("real server {} has not the fewest sessions", candidate->key.real);
+    return bind(packet, candidate, client.key);
   }
   complaint_ = fmt::format("{} by {}:{} is no choice of the service", core::name(choice.fate),
                            choice.server.text(), choice.port);
@@ -98,7 +121,7 @@ void PlainSwitch::forget_as(const Choice& choice, const Packet& packet, const Se
   if (!choice.remembers) return;
   const auto look_at = [&](const Binding& binding) {
     const Found before = holder(packet, binding);
-    if (before != sessions_.end() && before->over() && !choice.remembers(*before)) forget(before);
+    if (before != sessions_.end() && before->over() && !choice.remembers(*before)) forget(before, packet.now);
   };
   for (const auto& tier : service.tiers) {
     for (const Place& place : tier) {
@@ -125,7 +148,7 @@ Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
 // A server that still has a connection with the same client port is passed over, and then any other may be
 // taken; nor does a stand-in have to be the least loaded of all.
 bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
-  bool less = false, passed_over = false;
+  bool less = false, passed_over = service.closed;
   for (const Place& place : service.tiers[0]) {
     passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member);
     less = less || sessions_of(*place.member) * chosen.weight < sessions_of(chosen) * place.member->weight;
@@ -133,13 +156,16 @@ bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, 
   return !less || passed_over;
 }
 
-Outcome PlainSwitch::bind(const Packet& packet, const std::shared_ptr<Binding>& binding) {
+Outcome PlainSwitch::bind(const Packet& packet, const std::shared_ptr<Binding>& binding,
+                          const std::optional<ClientKey>& client) {
   const Found before = holder(packet, *binding);
-  if (before != sessions_.end()) forget(before);
+  if (before != sessions_.end()) forget(before, packet.now);
   Session session{.client = packet.view.source,
                   .client_port = packet.view.source_port,
                   .binding = binding,
-                  .seen = packet.now};
+                  .seen = packet.now,
+                  .began = packet.now,
+                  .bound = client};
   session.half_open = packet.view.tcp();
   sessions_.push_back(session);
   count(session, 1);

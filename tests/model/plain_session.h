@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -36,6 +37,8 @@ struct Binding {
   std::uint32_t maxcon = 0;  ///< 0: any number
   bool resting = false;      ///< in its group it takes no new session
   std::uint32_t idle_ticks = 0;
+  std::uint32_t persist_seconds = 0;
+  bool persistent = false;       ///< while it drains, clients that are bound to it may open sessions
   bool fast_udp = false;         ///< udpage
   bool reset_on_expiry = false;  ///< clsrst
   bool drop_fragments = false;   ///< frag dis
@@ -46,6 +49,27 @@ struct Binding {
 
   [[nodiscard]] std::uint16_t vport() const { return static_cast<std::uint16_t>(key.vport); }
   [[nodiscard]] std::uint16_t rport() const { return static_cast<std::uint16_t>(key.rport); }
+};
+
+/// Which clients persistence takes for one.
+struct ClientKey {
+  Ip client;  ///< its first bits
+  Ip vip;
+  std::uint32_t group = 0;  ///< of a service that has not the server that 0 stands for
+  auto operator<=>(const ClientKey&) const = default;
+};
+/// The server of a client, while it has sessions and for a time after.
+struct BoundClient {
+  std::uint32_t real = 0;
+  std::uint32_t users = 0;
+  Tick last;
+  std::uint32_t seconds = 0;
+  std::set<std::uint32_t> possible =
+      {};  ///< `seconds` if others of the sessions that one sweep ended were the last
+
+  [[nodiscard]] bool over(Tick now) const {
+    return users == 0 && now.since(last) > static_cast<std::int32_t>(seconds * Tick::kPerSecond);
+  }
 };
 
 enum class Life : std::uint8_t { syn, open, half_closed, closing, closed };
@@ -95,12 +119,15 @@ struct Session {
   std::uint16_t client_port = 0;
   std::shared_ptr<Binding> binding;
   Tick seen;
+  Tick began;
+  std::uint64_t packets_client = 0, packets_real = 0, octets_client = 0, octets_real = 0;
   Connection connection;
   bool terminated = false;
   bool counted = true;    ///< among the current sessions of its server
   bool half_open = true;  ///< among the half-open ones: of TCP
   bool told_client = false;
   bool told_real = false;
+  std::optional<ClientKey> bound;  ///< the entry of persistence that it holds
   Way to_client;
   Way to_real;
 

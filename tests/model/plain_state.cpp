@@ -43,7 +43,7 @@ bool covers(const core::Route& route, const Ip& address) {
 
 void PlainSwitch::publish(const forwarding::Generation& generation) {
   const auto before = std::exchange(bindings_, {});
-  services_.clear();
+  const auto services = std::exchange(services_, {});
   for (const auto& [key, binding] : before) binding->live = false;
   bindings_ = before;
   for (const auto& service : generation.service()) {
@@ -52,7 +52,7 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   }
   for (const auto& [key, binding] : before) {
     if (binding->live) continue;
-    admit(*binding, forwarding::CLOSED);
+    admit(*binding, {});
     bindings_.erase(key);
   }
   client_ports_.clear();
@@ -64,17 +64,35 @@ void PlainSwitch::publish(const forwarding::Generation& generation) {
   closed_ticks_ = 2 * std::max(generation.ageing().closed_seconds(), 1u) * Tick::kPerSecond;
   check_resets_ = generation.settings().check_resets();
   answer_closed_ports_ = generation.settings().answer_closed_ports();
+  const auto bits = [](std::uint32_t told, unsigned most) { return told == 0 ? most : told; };
+  persist_bits4_ = bits(generation.settings().persist_bits4(), 32);
+  persist_bits6_ = bits(generation.settings().persist_bits6(), 128);
+  for (auto& [key, service] : services_) {
+    const auto known = services.find(key);
+    service.closed = known != services.end() && known->second.closed;
+  }
+  close_groups();
   forget_targets();
 }
 
 // Members come first: what they are, they are as somebody's backup too.
 PlainSwitch::Service PlainSwitch::take_service(const forwarding::Service& service) {
-  Service taken{.tiers = {}, .metric = service.metric(), .drop_fragments = service.drop_fragments()};
+  Service taken{.metric = service.metric(),
+                .drop_fragments = service.drop_fragments(),
+                .group = service.group(),
+                .persist_seconds = service.persist_seconds(),
+                .least = service.min_available(),
+                .enough = std::max(service.min_available(), service.max_available())};
   for (const auto& [key, binding] : bindings_) binding->placed = false;
+  const auto take_one = [&](std::uint32_t group, const forwarding::Member& member) {
+    const auto binding = take_member(service, group, member);
+    if (std::ranges::find(taken.members, binding) == taken.members.end()) taken.members.push_back(binding);
+    return binding;
+  };
   const auto take = [&](std::uint32_t group, const auto& members) {
     std::vector<Place> tier;
     for (const auto& member : members)
-      tier.push_back({.member = take_member(service, group, member), .overflow = member.overflow()});
+      tier.push_back({.member = take_one(group, member), .overflow = member.overflow()});
     taken.tiers.push_back(tier);
   };
   const auto group_of = [&](const auto& fallback) {
@@ -85,7 +103,7 @@ PlainSwitch::Service PlainSwitch::take_service(const forwarding::Service& servic
   const auto take_backups = [&](std::uint32_t group, const auto& members, std::vector<Place>& tier) {
     for (int i = 0; i < members.size(); ++i) {
       for (const auto& backup : members[i].backup())
-        tier[static_cast<std::size_t>(i)].backups.push_back(take_member(service, group, backup));
+        tier[static_cast<std::size_t>(i)].backups.push_back(take_one(group, backup));
     }
   };
   take_backups(service.group(), service.member(), taken.tiers[0]);
@@ -107,6 +125,7 @@ std::shared_ptr<Binding> PlainSwitch::take_member(const forwarding::Service& ser
   binding->target = key_of(member.target());
   binding->weight = member.weight();
   binding->idle_ticks = member.idle_seconds() * Tick::kPerSecond;
+  binding->persist_seconds = service.persist_seconds();
   binding->fast_udp = service.fast_udp();
   binding->drop_fragments = service.drop_fragments();
   binding->reset_on_expiry = service.reset_on_expiry();
@@ -121,17 +140,21 @@ std::shared_ptr<Binding> PlainSwitch::take_member(const forwarding::Service& ser
 void PlainSwitch::set_states(const forwarding::States& states) {
   if (states.whole()) states_.clear();
   for (const auto& state : states.target()) {
-    states_[key_of(state.target())] = state.admission();
+    const State now{state.admission(), state.persistent()};
+    states_[key_of(state.target())] = now;
     for (const auto& [key, binding] : bindings_) {
-      if (binding->target == key_of(state.target())) admit(*binding, state.admission());
+      if (binding->target == key_of(state.target())) admit(*binding, now);
     }
   }
+  close_groups();
   forget_targets();
 }
 
 // Closing ends every session that is not over by itself.
-void PlainSwitch::admit(Binding& binding, forwarding::Admission admission) {
-  if (binding.resting && admission == forwarding::OPEN) admission = forwarding::DRAINING;
+void PlainSwitch::admit(Binding& binding, State state) {
+  const bool rests = binding.resting && state.admission == forwarding::OPEN;
+  const forwarding::Admission admission = rests ? forwarding::DRAINING : state.admission;
+  binding.persistent = state.persistent && admission == forwarding::DRAINING;
   const bool closes = binding.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
   binding.admission = admission;
   if (!closes) return;
@@ -140,6 +163,16 @@ void PlainSwitch::admit(Binding& binding, forwarding::Admission admission) {
     if (session.counted) ++terminated_;
     uncount(session);
     session.terminated = true;
+  }
+}
+
+// A group with too few servers that are available takes no new sessions, until there are enough.
+void PlainSwitch::close_groups() {
+  for (auto& [key, service] : services_) {
+    const auto available = std::ranges::count_if(
+        service.tiers[0], [](const Place& place) { return place.member->admission == forwarding::OPEN; });
+    const std::uint32_t needed = service.closed ? service.enough : service.least;
+    service.closed = service.least != 0 && static_cast<std::uint32_t>(available) < needed;
   }
 }
 
@@ -170,6 +203,7 @@ std::uint32_t PlainSwitch::lifetime(const Session& session) const {
 
 std::vector<Sent> PlainSwitch::sweep(Tick now) {
   std::vector<Sent> resets;
+  for (auto& [key, client] : clients_) client.possible.clear();
   for (Found session = sessions_.begin(); session != sessions_.end();) {
     if (now.since(session->seen) <= static_cast<std::int32_t>(lifetime(*session))) {
       ++session;
@@ -185,7 +219,7 @@ std::vector<Sent> PlainSwitch::sweep(Tick now) {
       resets.push_back(tell(*session, true, {real, client, true}));
       resets.push_back(tell(*session, false, {client, real, true}));
     }
-    session = forget(session);
+    session = forget(session, now);
   }
   return resets;
 }
@@ -216,7 +250,8 @@ PlainSwitch::Found PlainSwitch::holder(const Packet& packet, const Binding& bind
   return find(reply, from_client);
 }
 
-PlainSwitch::Found PlainSwitch::forget(Found session) {
+PlainSwitch::Found PlainSwitch::forget(Found session, Tick now) {
+  let_go(*session, now);
   uncount(*session);
   return sessions_.erase(session);
 }

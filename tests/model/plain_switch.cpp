@@ -75,7 +75,7 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
   // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
   const bool anew = from_client && (view.tcp() ? syn && gone : session->terminated);
   if (anew) {
-    forget(session);
+    forget(session, packet.now);
     return without_session(packet, choice);
   }
   if (session->terminated) return end_terminated(packet, *session, from_client);
@@ -115,8 +115,10 @@ bool PlainSwitch::leaves(const Packet& packet, std::uint32_t mtu) {
 
 void PlainSwitch::note(const Packet& packet, Session& session, bool from_client) {
   Binding& binding = *session.binding;
+  const std::uint64_t octets = packet.wire.bytes.size();
+  ++(from_client ? session.packets_client : session.packets_real);
+  (from_client ? session.octets_client : session.octets_real) += octets;
   if (binding.live) {
-    const std::uint64_t octets = packet.wire.bytes.size();
     ++binding.packets;
     binding.octets += octets;
     for (const TallyKey& key : tallies_of(binding)) {
@@ -137,7 +139,10 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
   if (before != Life::syn && after == Life::syn) ++begun_.handshakes;
   if (session.tcp() && before == Life::syn && after != Life::syn) ++begun_.settled;
   if (!from_client && before == Life::syn && session.tcp() && packet.view.has(kRst)) ++binding.refused;
-  if (after == Life::closed) uncount(session);
+  if (after == Life::closed) {
+    let_go(session, packet.now);
+    uncount(session);
+  }
   if (before != Life::closed) session.seen = packet.now;
 }
 
@@ -145,6 +150,7 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
 Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool from_client) {
   const View& view = packet.view;
   session.half_open = false;
+  let_go(session, packet.now);
   if (!view.tcp()) return only(Fate::drop_no_session);
   static_cast<void>(find_ways(session));  // else the old way
   Outcome outcome = only(Fate::reset_terminated);

@@ -57,6 +57,8 @@ struct Choice {
   /// Of a frame that came alone: whether the real switch still has the session of this client, VIP, port and
   /// protocol.
   std::function<bool(const Session&)> remembers;
+  /// Likewise: the number of the server to which the real switch has bound a client; 0: none.
+  std::function<std::uint32_t(const ClientKey&)> bound_to;
 };
 
 /// 'r' real 0, 'g' group real, 'v' virt real
@@ -92,6 +94,12 @@ class PlainSwitch {
   Outcome pass(const Wire& frame, const Choice& choice, Tick now);
   /// Forgets every session whose time is over; resets that it made come out in no particular order.
   std::vector<Sent> sweep(Tick now);
+  /// Which of a client's sessions the sweep ended last: no order is promised.
+  void agree(const ClientKey& key, std::uint32_t seconds);
+  /// Forgets every bound client whose time is over.
+  void sweep_clients(Tick now) {
+    std::erase_if(clients_, [&](const auto& entry) { return entry.second.over(now); });
+  }
   /// Forgets every fragmented datagram whose time is over.
   void sweep_fragments(Tick now) { fragments_.expire(now); }
   void clear_stats();
@@ -99,6 +107,7 @@ class PlainSwitch {
   [[nodiscard]] const std::list<Session>& sessions() const { return sessions_; }
   [[nodiscard]] const std::map<TallyKey, Tally>& tallies() const { return tallies_; }
   [[nodiscard]] const std::map<BindingKey, std::shared_ptr<Binding>>& bindings() const { return bindings_; }
+  [[nodiscard]] const std::map<ClientKey, BoundClient>& clients() const { return clients_; }
   [[nodiscard]] std::uint64_t terminated() const { return terminated_; }
   [[nodiscard]] std::uint64_t resets() const { return resets_; }
   [[nodiscard]] std::uint64_t errors() const { return errors_; }
@@ -130,9 +139,14 @@ class PlainSwitch {
     std::vector<std::shared_ptr<Binding>> backups;
   };
   struct Service {
-    std::vector<std::vector<Place>> tiers;  ///< its group, then those that step in, in their order
+    std::vector<std::vector<Place>> tiers;          ///< its group, then those that step in, in their order
+    std::vector<std::shared_ptr<Binding>> members;  ///< all of these, each once
     forwarding::Metric metric = forwarding::LEASTCONNS;
     bool drop_fragments = false;
+    std::uint32_t group = 0;
+    std::uint32_t persist_seconds = 0;
+    std::uint32_t least = 0, enough = 0;  ///< minthrsh, maxthrsh
+    bool closed = false;                  ///< too few servers of its group are available
   };
   struct ServiceKey {
     Ip vip;
@@ -148,10 +162,21 @@ class PlainSwitch {
     std::size_t room;
   };
 
+  /// What persistence says of the client of a packet.
+  struct Remembered {
+    std::optional<ClientKey> key;   ///< none: the service has no persistence
+    std::shared_ptr<Binding> home;  ///< null: any server may take it
+  };
+
   [[nodiscard]] Service take_service(const forwarding::Service& service);
   std::shared_ptr<Binding> take_member(const forwarding::Service& service, std::uint32_t group,
                                        const forwarding::Member& member);
-  void admit(Binding& binding, forwarding::Admission admission);
+  struct State {
+    forwarding::Admission admission = forwarding::CLOSED;
+    bool persistent = false;
+  };
+  void admit(Binding& binding, State state);
+  void close_groups();
   void forget_targets();
 
   /// Nothing when the packet is whole, or its flow is known now.
@@ -160,7 +185,10 @@ class PlainSwitch {
   Outcome of_session(const Packet& packet, Found session, bool from_client, const Choice& choice);
   Outcome without_session(const Packet& packet, const Choice& choice);
   Outcome open(const Packet& packet, const Service& service, const Choice& choice);
-  Outcome bind(const Packet& packet, const std::shared_ptr<Binding>& binding);
+  Outcome open_at(const Packet& packet, const Service& service, const Choice& choice,
+                  const std::vector<std::shared_ptr<Binding>>& candidates, const Remembered& client);
+  Outcome bind(const Packet& packet, const std::shared_ptr<Binding>& binding,
+               const std::optional<ClientKey>& client);
   Outcome forward(const Packet& packet, Session& session, bool from_client);
   Outcome end_terminated(const Packet& packet, Session& session, bool from_client);
   Outcome of_error(const Packet& packet);
@@ -179,6 +207,16 @@ class PlainSwitch {
   [[nodiscard]] bool takes(const Binding& binding) const;
   [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Place& place) const;
   [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Service& service) const;
+  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Service& service, std::size_t tier) const;
+  [[nodiscard]] bool takes_part(const Service& service, const Binding& binding) const;
+  [[nodiscard]] bool is_open(const Service& service, std::size_t tier) const;
+  [[nodiscard]] bool stands_in(const Place& place, const Binding& binding) const;
+  [[nodiscard]] Remembered remember(const Packet& packet, const Service& service) const;
+  [[nodiscard]] std::shared_ptr<Binding> home(const Service& service, std::uint32_t real) const;
+  void bind_client(const ClientKey& key, const std::vector<std::shared_ptr<Binding>>& takers,
+                   const Choice& choice);
+  void let_go(const ClientKey& key, std::uint32_t seconds, Tick now);
+  void let_go(Session& session, Tick now);
   [[nodiscard]] bool is_free(const Packet& packet, const Binding& binding);
   void forget_as(const Choice& choice, const Packet& packet, const Service& service);
   [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
@@ -195,7 +233,7 @@ class PlainSwitch {
   Found find(const View& view, bool& from_client);
   void count(const Session& session, int change);
   void uncount(Session& session);
-  Found forget(Found session);
+  Found forget(Found session, Tick now);
   [[nodiscard]] std::uint32_t lifetime(const Session& session) const;
   [[nodiscard]] std::optional<Way> way_to(const Ip& address) const;
   [[nodiscard]] bool find_ways(Session& session) const;
@@ -208,7 +246,7 @@ class PlainSwitch {
   std::size_t capacity_;
   std::map<ServiceKey, Service> services_;
   std::map<BindingKey, std::shared_ptr<Binding>> bindings_;
-  std::map<TargetKey, forwarding::Admission> states_;
+  std::map<TargetKey, State> states_;
   std::map<TargetKey, Tick> told_;
   std::set<unsigned> client_ports_, server_ports_;
   std::vector<core::Route> routes_;
@@ -222,12 +260,14 @@ class PlainSwitch {
   };
   std::map<std::pair<unsigned, core::Fate>, Stock> stocks_;
   std::uint32_t closed_ticks_ = 0;
+  unsigned persist_bits4_ = 32, persist_bits6_ = 128;
   bool check_resets_ = false;
   bool answer_closed_ports_ = false;
 
   Fragments fragments_;
   std::uint64_t fragmented_before_ = 0;
   std::list<Session> sessions_;
+  std::map<ClientKey, BoundClient> clients_;
   std::map<TallyKey, Tally> tallies_;
   std::array<std::uint64_t, core::kFates> fates_{};
   std::uint64_t packets_in_ = 0, terminated_ = 0, resets_ = 0, errors_ = 0, errors_withheld_ = 0;

@@ -58,6 +58,8 @@ void RandomSite::add_stand_ins(Dice& dice, Service& service) {
     if (dice.percent(30)) service.backups[real] = some();
     std::erase(service.backups[real], real);
   }
+  if (dice.percent(60)) service.persist_seconds = dice.between(1, 60);
+  if (dice.percent(30)) service.least = dice.between(1, 3), service.enough = dice.below(4);
   while (dice.percent(25)) service.fallbacks.push_back({dice.percent(50) ? 0 : dice.between(3, 5), some()});
 }
 
@@ -115,6 +117,9 @@ void RandomSite::change_service(Dice& dice, Service& service) {
       service.overflowing = other.overflowing;
       service.resting = other.resting;
       service.backups = other.backups;
+      service.persist_seconds = other.persist_seconds;
+      service.least = other.least;
+      service.enough = other.enough;
       service.fallbacks = other.fallbacks;
   }
 }
@@ -125,6 +130,7 @@ void RandomSite::change_settings(Dice& dice) {
   check_resets_ = dice.percent(50);
   answer_closed_ports_ = dice.percent(50);
   closed_seconds_ = dice.between(0, 4);
+  if (limits_ == Limits::some) persist_bits_ = dice.percent(70) ? 0 : dice.between(28, 32);
 }
 
 forwarding::Member RandomSite::member(const Service& from, std::uint32_t real) const {
@@ -156,6 +162,9 @@ forwarding::Service RandomSite::service(const Service& from) const {
   service.set_fast_udp(from.fast_udp);
   service.set_reset_on_expiry(from.reset_on_expiry);
   service.set_drop_fragments(from.drop_fragments);
+  service.set_persist_seconds(from.persist_seconds);
+  service.set_min_available(from.least);
+  service.set_max_available(from.enough);
   for (const auto& [real, weight] : from.weights) {
     auto& added = *service.add_member() = member(from, real);
     added.set_overflow(from.overflowing.contains(real));
@@ -184,6 +193,8 @@ forwarding::Generation RandomSite::generation() const {
   out.mutable_ageing()->set_closed_seconds(closed_seconds_);
   out.mutable_settings()->set_check_resets(check_resets_);
   out.mutable_settings()->set_answer_closed_ports(answer_closed_ports_);
+  out.mutable_settings()->set_persist_bits4(persist_bits_);
+  out.mutable_settings()->set_persist_bits6(persist_bits_ == 0 ? 0 : persist_bits_ + 96);
   for (const Service& from : services_) *out.add_service() = service(from);
   return out;
 }
@@ -207,6 +218,7 @@ forwarding::States RandomSite::states(Dice& dice) const {
     state.set_admission(dice.percent(65)   ? forwarding::OPEN
                         : dice.percent(40) ? forwarding::DRAINING
                                            : forwarding::CLOSED);
+    state.set_persistent(dice.percent(50));
   }
   if (dice.percent(20)) {
     auto& operation = *out.add_operation();

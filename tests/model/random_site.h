@@ -25,7 +25,7 @@ class RandomSite {
   static constexpr unsigned kPorts = 3;
   static constexpr std::uint32_t kVirts = 4, kReals = 6;
 
-  /// Whether servers have limits, backups, and groups that step in.
+  /// Whether servers have limits, backups, groups that step in, and clients of their own.
   enum class Limits : std::uint8_t { none, some };
   RandomSite(Dice& dice, Limits limits = Limits::none);
 
@@ -56,6 +56,8 @@ class RandomSite {
     bool fast_udp = false;
     bool reset_on_expiry = false;
     bool drop_fragments = false;
+    std::uint32_t persist_seconds = 0;
+    std::uint32_t least = 0, enough = 0;                          ///< minthrsh, maxthrsh
     std::map<std::uint32_t, std::uint32_t> weights;               ///< by real server
     std::set<std::uint32_t> overflowing, resting;                 ///< real servers
     std::map<std::uint32_t, std::vector<std::uint32_t>> backups;  ///< by real server
@@ -85,6 +87,7 @@ class RandomSite {
   bool client_processing_ = true, server_processing_ = true;
   bool check_resets_ = true, answer_closed_ports_ = false;
   std::uint32_t closed_seconds_ = 1;
+  std::uint32_t persist_bits_ = 0;  ///< 0: all
   std::uint64_t number_ = 0;
 };
 

@@ -2,9 +2,12 @@
 #include "tests/model/twins.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headgate::testing {
 namespace {
@@ -25,6 +28,7 @@ std::string text(const plain::Tally& tally) {
 }  // namespace
 
 Twins::Twins(const Options& options) : plain_(options.sessions) {
+  shared_.persistence = &persistence_;
   std::vector<const core::Switch*> readers;
   for (unsigned index = 0; index < options.workers; ++index) {
     memories_.emplace_back(options.sessions);
@@ -114,6 +118,8 @@ void Twins::wait(std::uint32_t ticks) {
     settle();
   }
   plain_.sweep_fragments(now_);
+  persistence_.expire(now_, persistence_.buckets());
+  plain_.sweep_clients(now_);
 }
 
 // ---- Counts
@@ -144,6 +150,8 @@ void Twins::compare_counts() {
   expect("handshakes settled", stats.answered_tcp_sessions(), plain_.begun().settled);
   compare_rows(stats);
   compare_failures();
+  compare_clients();
+  compare_sessions();
 }
 
 void Twins::compare_rows(const forwarding::Stats& stats) {
@@ -186,6 +194,61 @@ void Twins::compare_failures() {
   for (const auto& [key, counts] : expected)
     what += fmt::format(" real {} {}/{}", std::get<0>(key), counts.first, counts.second);
   differ(what);
+}
+
+// What each session has passed, and for how long.
+void Twins::compare_sessions() {
+  using Key = std::tuple<std::uint8_t, Ip, std::uint16_t, Ip, std::uint16_t>;
+  using Volumes = std::array<std::uint64_t, 6>;
+  std::map<Key, Volumes> real;
+  for (const auto& worker : workers_) {
+    std::vector<core::SessionView> views;
+    std::size_t cursor = 0;
+    while (worker->dump(cursor, 4096, {}, now_, views)) {
+    }
+    for (const core::SessionView& view : views)
+      real[{static_cast<std::uint8_t>(view.protocol), view.client, view.client_port, view.vip, view.vport}] =
+          {view.packets_client, view.packets_real, view.octets_client,
+           view.octets_real,    view.age_seconds,  view.idle_seconds};
+  }
+  const auto seconds = [&](Tick since) {
+    return static_cast<std::uint32_t>(now_.since(since)) / Tick::kPerSecond;
+  };
+  for (const plain::Session& session : plain_.sessions()) {
+    const auto& key = session.binding->key;
+    const Volumes expected = {session.packets_client, session.packets_real,   session.octets_client,
+                              session.octets_real,    seconds(session.began), seconds(session.seen)};
+    const Volumes& found =
+        real[{session.protocol(), session.client, session.client_port, key.vip, session.binding->vport()}];
+    if (found != expected)
+      differ(fmt::format("session {}:{} has passed {}, not {}", session.client.text(), session.client_port,
+                         fmt::join(found, " "), fmt::join(expected, " ")));
+  }
+}
+
+void Twins::compare_clients() {
+  const auto real = clients();
+  expect("bound clients", persistence_.size(), plain_.clients().size());
+  expect("bound clients that are found", real.size(), plain_.clients().size());
+  for (const auto& [key, client] : plain_.clients()) {
+    const auto found = real.find(key);
+    if (found == real.end()) return differ("client " + key.client.text() + " is not bound");
+    const auto& view = found->second;
+    const auto gone = static_cast<std::uint32_t>(now_.since(client.last)) / Tick::kPerSecond;
+    const std::uint32_t left = client.users != 0 ? 0 : client.seconds - std::min(gone, client.seconds);
+    if (view.real == client.real && view.users == client.users && view.left_seconds == left) continue;
+    differ(fmt::format("client {} has server {}, {} sessions, {} s, not {}, {}, {}", key.client.text(),
+                       view.real, view.users, view.left_seconds, client.real, client.users, left));
+  }
+}
+
+std::map<plain::ClientKey, core::Persistence::View> Twins::clients() const {
+  std::map<plain::ClientKey, core::Persistence::View> out;
+  std::size_t cursor = 0;
+  persistence_.dump(cursor, persistence_.buckets(), now_, [&](const core::Persistence::View& view) {
+    out[{view.key.client, view.key.vip, view.key.group}] = view;
+  });
+  return out;
 }
 
 void Twins::differ(std::string what) {

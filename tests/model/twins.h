@@ -75,14 +75,18 @@ class Twins {
   void compare(const Given& in, const core::Frame& out, Passed& passed);
   void compare_rows(const forwarding::Stats& stats);
   void compare_failures();
+  void compare_clients();
+  void compare_sessions();
   void differ(std::string what);
   void expect(std::string_view what, std::uint64_t real, std::uint64_t plain);
   [[nodiscard]] bool remembers(const plain::Session& session) const;
 
+  [[nodiscard]] std::map<plain::ClientKey, core::Persistence::View> clients() const;
   [[nodiscard]] std::uint64_t fragmented() const;
   [[nodiscard]] std::uint64_t waiting_in_core() const;
 
   core::Shared shared_;
+  core::Persistence persistence_{1000, 5};
   core::Director director_{shared_};
   std::vector<TableMemory> memories_;
   std::vector<std::unique_ptr<core::Switch>> workers_;

@@ -151,7 +151,10 @@ void Twins::compare(const Given& in, const core::Frame& out, Passed& passed) {
                        .room = passed.room - passed.own.size(),
                        .waited_for = in.waited_for,
                        .handed_as = in.ports};
-  if (passed.alone) choice.remembers = [&](const plain::Session& session) { return remembers(session); };
+  if (passed.alone) {
+    choice.remembers = [&](const plain::Session& session) { return remembers(session); };
+    choice.bound_to = [&](const plain::ClientKey& key) { return clients()[key].real; };
+  }
   if (out.fate == core::Fate::to_real && real && !parked && !handed) {
     const plain::View view = plain::look(real->wire.bytes);
     choice.server = view.destination;
@@ -212,6 +215,9 @@ void Twins::sweep() {
     }
   }
   const auto expected = plain_.sweep(now_);
+  for (const auto& [key, view] : clients()) {
+    if (plain_.clients().contains(key)) plain_.agree(key, view.left_seconds);
+  }
   if (sorted(made) != sorted(expected))
     differ(fmt::format("resets on expiry differ: {} made, {} expected", made.size(), expected.size()));
   expect("sessions", sessions(), plain_.sessions().size());

@@ -96,6 +96,22 @@ TEST(Bound, SoManyBitsMakeOneClient) {
   EXPECT_EQ(bound(bench).size(), 1u);
 }
 
+TEST(Bound, SoManyBitsOfIpv6MakeOneClient) {
+  Site site;
+  site.service(1, 80, 8080, {1, 2, 3, 4}).ipv6();
+  site.edit().mutable_service(0)->set_persist_seconds(60);
+  site.edit().mutable_settings()->set_persist_bits6(120);
+  Bench bench(site);
+  const auto server = [&](const std::string& client) {
+    return Connection::open(bench, 40000, client, "2001:db8:1::64").server_address();
+  };
+  const std::string first = server("2001:db8:1::1010");
+  for (int last = 11; last < 20; ++last) EXPECT_EQ(server("2001:db8:1::10" + std::to_string(last)), first);
+  EXPECT_EQ(bound(bench).size(), 1u);
+  EXPECT_NE(server("2001:db8:1::1110"), first) << "it differs in a bit that counts";
+  EXPECT_EQ(bound(bench).size(), 2u);
+}
+
 TEST(Bound, AStandInHasItsClientsOnlyAsLongAsItStandsIn) {
   Site site = shop(1);
   for (auto& service : *site.edit().mutable_service())
@@ -147,6 +163,21 @@ TEST(Bound, ServicesWithOtherServersRememberTheirOwn) {
   EXPECT_EQ(server_of(bench, 40002, kClient, 26), kServer3);
   EXPECT_EQ(server_of(bench, 40003, kClient, 443), web_server);
   EXPECT_EQ(bound(bench).size(), 2u);
+}
+
+TEST(Bound, AServiceWithOtherServersTakesNoneOfTheClientsTime) {
+  Site site = shop(2, 100);
+  site.service(1, 25, 8080, {3});
+  auto& mail = *site.edit().mutable_service(2);
+  mail.set_persist_seconds(5);
+  mail.set_group(2);
+  Bench bench(site);
+  ASSERT_EQ(server_of(bench, 40000), kServer1);
+  bench.from_client(ip(kClient, kVip).tcp(40000, 80, kRst).seq(1001));
+  EXPECT_EQ(server_of(bench, 40001, kClient, 25), kServer3);
+  bench.wait(50);
+  bench.persistence.expire(bench.now, 1000);
+  EXPECT_EQ(server_of(bench, 40002), kServer1);
 }
 
 TEST(Bound, FiltersMeanClientsServersAndVirtsButNoPorts) {

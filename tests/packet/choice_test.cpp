@@ -189,6 +189,24 @@ TEST(Standby, AGroupWithTooFewServersClosesUntilEnoughAreBack) {
   EXPECT_FALSE(refused(40004));
 }
 
+TEST(Standby, AGroupThatHadNoLeastNumberForATimeBeginsOpen) {
+  Site site = web(3);
+  const auto with_least = [&](std::uint32_t least) {
+    site.edit().mutable_service(0)->set_min_available(least);
+    site.edit().mutable_service(0)->set_max_available(3);
+    return site;
+  };
+  Bench bench(with_least(2));
+  bench.admit(1, forwarding::CLOSED);
+  bench.admit(2, forwarding::CLOSED);
+  bench.publish(with_least(0));
+  bench.admit(2, forwarding::OPEN);
+  bench.publish(with_least(2));
+  bench.fates();
+  bench.from_client(ip(kClient, kVip).tcp(40000, 80, kSyn));
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::to_real, 1}}));
+}
+
 TEST(Standby, AClosedGroupTakesNoSessionThatFindsItsPortInUseElsewhere) {
   Site site = web(2);
   site.edit().mutable_service(0)->set_min_available(2);
