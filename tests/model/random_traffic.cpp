@@ -96,8 +96,7 @@ Packet stray(Dice& dice, const RandomSite& site) {
   return flow.tcp(rport, random_client_port(dice), dice.one_of(kFlags)).seq(dice.below(5));
 }
 
-// What is no TCP and no UDP, or a wrong one, or from the VIP to itself. Broken headers have fuzz targets of
-// their own.
+// What is no TCP and no UDP, or a wrong one, or from the VIP to itself.
 Packet odd(Dice& dice) {
   const std::uint32_t virt = dice.between(1, RandomSite::kVirts);
   const Ip vip = RandomSite::vip(virt);
@@ -124,6 +123,19 @@ Packet varied(Dice& dice, Packet packet) {
   if (dice.percent(10) && packet.protocol == kTcp) packet.options = {2, 4, 5, 0xb4};
   if (dice.percent(10) && packet.protocol == kUdp && !packet.raw) packet.checksum = 0;
   return packet;
+}
+
+// Cut short, or with an IP header that can't be.
+void break_header(Dice& dice, Bytes& frame) {
+  constexpr std::size_t kIp = 14;
+  const bool ipv4 = frame[kIp] / 16 == 4;
+  const std::uint32_t how = dice.below(3);
+  if (how == 0)
+    frame.resize(dice.between(kIp, static_cast<std::uint32_t>(frame.size())));
+  else if (how == 1 || !ipv4)
+    frame[kIp] = static_cast<std::uint8_t>(frame[kIp] ^ 1u << dice.below(8));
+  else
+    frame[kIp + 10] ^= 1;  // the checksum
 }
 
 unsigned random_port(Dice& dice, const Packet& packet) {
@@ -161,6 +173,7 @@ Wire RandomTraffic::frame() {
   packet = varied(dice_, std::move(packet));
   Wire wire = packet.in(random_port(dice_, packet));
   if (dice_.percent(1)) wire.bytes[0] |= 1;  // to many
+  if (dice_.percent(2)) break_header(dice_, wire.bytes);
   return wire;
 }
 
