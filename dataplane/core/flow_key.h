@@ -68,12 +68,6 @@ constexpr std::uint64_t kA = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kB = 0xd6e8feb86659fd93u;
 constexpr std::uint64_t kC = 0x2545f4914f6cdd1du;
 
-/// One word for two IPv6 addresses, of a secret seed.
-[[nodiscard]] inline std::uint64_t addresses(IpWords source, IpWords destination,
-                                             std::uint64_t seed) noexcept {
-  return mix(mix(source.first ^ seed, source.last ^ kA) ^ seed, kC) ^
-         mix(destination.first ^ seed, destination.last ^ kB);
-}
 }  // namespace hashing
 
 /// A secret, and what the hash of flows takes from it.
@@ -83,6 +77,16 @@ struct HashSeed {
   std::uint64_t addresses;
   std::uint64_t rest;
 };
+
+namespace hashing {
+/// One word for two IPv6 addresses. Each word meets a secret: whoever knew one could make it zero, and the
+/// product with it.
+[[nodiscard]] inline std::uint64_t addresses(IpWords source, IpWords destination,
+                                             const HashSeed& seed) noexcept {
+  return mix(mix(source.first ^ seed.addresses, source.last ^ seed.rest) ^ seed.addresses, kC) ^
+         mix(destination.first ^ seed.rest, destination.last ^ seed.addresses);
+}
+}  // namespace hashing
 
 /// The hash of a flow, from words as they lie in its packets: `addresses` both of IPv4, source first, or
 /// hashing::addresses(); `ports` both, source first.
@@ -97,7 +101,7 @@ struct HashSeed {
                                         const HashSeed& seed) noexcept {
   const IpWords source = words(key.source);
   const IpWords destination = words(key.destination);
-  const std::uint64_t addresses = transport.v6() ? hashing::addresses(source, destination, seed.addresses)
+  const std::uint64_t addresses = transport.v6() ? hashing::addresses(source, destination, seed)
                                                  : source.last >> 32 | destination.last >> 32 << 32;
   const std::uint32_t ports =
       std::uint32_t{__builtin_bswap16(key.destination_port)} << 16 | __builtin_bswap16(key.source_port);

@@ -136,10 +136,8 @@ void Fragments::expire(Tick now, std::size_t budget) noexcept {
 std::size_t Fragments::bucket_of(const Fragment& fragment) const noexcept {
   const IpWords source = words(fragment.source);
   const IpWords destination = words(fragment.destination);
-  const std::uint64_t from = mix(source.first ^ seed_, source.last ^ hashing::kA);
-  const std::uint64_t to = mix(destination.first ^ hashing::kB, destination.last ^ seed_);
   const std::uint64_t rest = std::uint64_t{fragment.id} << 8 | fragment.protocol;
-  return mix(from ^ to ^ seed_, rest ^ hashing::kC) % kDatagrams;
+  return mix(hashing::addresses(source, destination, seed_), rest ^ seed_.rest) % kDatagrams;
 }
 
 Fragments::Position Fragments::find(const Fragment& fragment) const noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dataplane/core/flow_key.h"
 #include "dataplane/core/ip_header.h"
 #include "dataplane/core/shared.h"
 #include "model/tick.h"
@@ -124,7 +125,7 @@ class Fragments {
 
   std::vector<Datagram> datagrams_;
   std::vector<Position> buckets_;
-  std::uint64_t seed_;
+  HashSeed seed_;
   Position free_ = 0;
   Position oldest_ = kNone;
   Position newest_ = kNone;

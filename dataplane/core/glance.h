@@ -21,8 +21,8 @@ struct Glance {
   Transport plain;
 };
 
-inline constexpr Transport kTcp4{Protocol::tcp, false}, kTcp6{Protocol::tcp, true}, kUdp4{Protocol::udp, false},
-    kUdp6{Protocol::udp, true};
+inline constexpr Transport kTcp4{Protocol::tcp, false}, kTcp6{Protocol::tcp, true},
+    kUdp4{Protocol::udp, false}, kUdp6{Protocol::udp, true};
 inline constexpr std::array kUsual{kTcp4, kTcp6, kUdp4, kUdp6};
 
 namespace glance {
@@ -70,10 +70,9 @@ template <Transport transport>
     if ((beyond | (datagram - static_cast<std::int32_t>(kUdpHeader))) < 0) return false;
     if (v6 && load_raw16(l4 + offset::udp_checksum) == 0) return false;
   }
-  const std::uint64_t addresses =
-      v6 ? hashing::addresses(words(ip6(ip + offset::ip6_source)), words(ip6(ip + offset::ip6_destination)),
-                              seed.addresses)
-         : load_raw64(ip + offset::ip_source);
+  const std::uint64_t addresses = v6 ? hashing::addresses(words(ip6(ip + offset::ip6_source)),
+                                                          words(ip6(ip + offset::ip6_destination)), seed)
+                                     : load_raw64(ip + offset::ip_source);
   out.hash = hash(addresses, load_raw32(l4), transport, seed);
   out.plain = plain ? transport : Transport{};
   return true;
