@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 
+#include "dataplane/core/session.h"
 #include "dataplane/shell/clock.h"
 #include "dataplane/shell/log.h"
 
@@ -214,7 +215,11 @@ std::uint64_t Control::lost(const OpenPort& port) const {
 
 void Control::begin_counts(OpenPort& port) {
   core::Totals::Port& kept = shared_.totals.ports[port.index];
-  if (kept.number != port.config.number()) kept = {.number = port.config.number()};
+  if (kept.number != port.config.number()) {
+    kept = {};
+    core::in_this_order();  // never the counts of one port under the number of another
+    kept.number = port.config.number();
+  }
   port.before = kept;
   port.lost_base = lost(port);
 }

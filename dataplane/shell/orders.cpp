@@ -103,9 +103,9 @@ void Control::fill(forwarding::Stats& stats) {
 void Control::clear_stats() {
   director_.clear_stats();
   store_slots();
+  for (core::Totals::Port& kept : shared_.totals.ports) kept = {.number = kept.number};  // gone ones too
   for (OpenPort& port : ports_.open()) {
     port.device.clear_counts();
-    shared_.totals.ports[port.index] = {.number = port.config.number()};
     begin_counts(port);
   }
 }

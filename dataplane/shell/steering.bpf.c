@@ -85,7 +85,7 @@ static __always_inline int is_ready(void) {
 
 static __always_inline int is_transport(struct xdp_md* context, const void* frame, const void* end) {
   struct steer_packet packet;
-  return steer_read(frame, end, &packet, context) && steer_transport(packet.walk.protocol);
+  return steer_read(frame, end, &packet, context) && steer_wanted(&packet.walk);
 }
 
 SEC("xdp")
