@@ -36,8 +36,7 @@ Director::Director(Shared& shared)
 Status Director::publish(const forwarding::Generation& generation) {
   if (auto checked = check(generation); !checked) return checked;
   published_ = generation;
-  // Workers that were about to open a session when it was retired have opened it meanwhile.
-  for (const BindingSlot slot : lingering_) fold(slot, {.opened = traffic_since_base(slot).opened});
+  for (const BindingSlot slot : lingering_) fold_late(slot);
   std::erase_if(lingering_, [&](BindingSlot slot) { return !held(slot); });
   const auto before = std::exchange(slots_, {});
   const auto layout_before = layout_;  // which selections_before points into
@@ -153,7 +152,10 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
 
 // Whether any worker has sessions of a binding, terminated ones too.
 bool Director::held(BindingSlot slot) const {
-  return std::ranges::any_of(workers_, [&](const Switch* worker) { return worker->held(slot) != 0; });
+  const bool held =
+      std::ranges::any_of(workers_, [&](const Switch* worker) { return worker->held(slot) != 0; });
+  std::atomic_thread_fence(std::memory_order_acquire);  // what a worker read of it before is over
+  return held;
 }
 
 // The one that was retired longest ago of those that no session holds; check() has made sure that there is
@@ -164,6 +166,7 @@ BindingSlot Director::slot_for(const BindingKey& key) {
   const auto unheld = std::ranges::find_if(free_, [&](BindingSlot free) { return !held(free); });
   const BindingSlot slot = *unheld;
   free_.erase(unheld);
+  std::erase(lingering_, slot);
   slots_[key] = slot;
   bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot), .octets_told = sums(slot).octets};
   shared_.bindings[slot].assign(key.vip, static_cast<L4Port>(key.vport), key.rip,
@@ -199,22 +202,31 @@ void Director::reclaim_tallies() {
 
 void Director::retire(BindingSlot slot) {
   shared_.admit(slot, forwarding::CLOSED);
-  fold(slot, traffic_since_base(slot));
+  fold(slot, sums(slot));
   free_.push_back(slot);
   lingering_.push_back(slot);
 }
 
-// What a binding that goes has counted is kept with the totals of its server, as long as there are any.
-void Director::fold(BindingSlot slot, const Sums& traffic) {
-  bound_[slot].base = sums(slot);
+// What a binding that goes has counted till `now` is kept with the totals of its server, as long as there
+// are any.
+void Director::fold(BindingSlot slot, const Sums& now) {
+  const Sums base = std::exchange(bound_[slot].base, now);
   for (const TallyKey& key : tallies_of(slot)) {
     const auto found = tallies_.find(key);
     if (found == tallies_.end()) continue;
     Sums& retired = found->second.retired;
-    retired.packets += traffic.packets;
-    retired.octets += traffic.octets;
-    retired.opened += traffic.opened;
+    retired.packets += now.packets - base.packets;
+    retired.octets += now.octets - base.octets;
+    retired.opened += now.opened - base.opened;
   }
+}
+
+// Workers that were about to open a session when the binding went have opened it since. The packets that
+// sessions of it still pass are nobody's.
+void Director::fold_late(BindingSlot slot) {
+  Sums now = bound_[slot].base;
+  now.opened = sums(slot).opened;
+  fold(slot, now);
 }
 
 void Director::index_layout(Layout& layout) const {

@@ -180,7 +180,8 @@ class Director {
   /// The position in `placed` of a server, which may be there already.
   [[nodiscard]] std::uint16_t place(const Where& where, const forwarding::Member& member, Service& placed);
   void retire(BindingSlot slot);
-  void fold(BindingSlot slot, const Sums& traffic);
+  void fold(BindingSlot slot, const Sums& now);
+  void fold_late(BindingSlot slot);
   void index_layout(Layout& layout) const;
   void set_port_flags(Layout& layout) const;
   bool admit(BindingSlot slot, const forwarding::TargetState& state);

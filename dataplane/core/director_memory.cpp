@@ -90,6 +90,7 @@ void Director::recall(const memory::Binding& binding) {
   if (!same || !slots_.emplace(key, slot).second) return;
   bound_[slot] = {.key = key, .base = sums(slot), .reported = sums(slot)};
   bound_[slot].octets_told = bound_[slot].reported.octets;
+  bound_[slot].was_open = shared_.state(slot).admission != forwarding::CLOSED;
   bound_[slot].base.packets = std::min(binding.packets(), bound_[slot].base.packets);
   bound_[slot].base.octets = std::min(binding.octets(), bound_[slot].base.octets);
   bound_[slot].base.opened = std::min(binding.opened(), bound_[slot].base.opened);

@@ -189,6 +189,7 @@ void Director::clear_stats() {
     tally.highest.store(tally.current.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   for (const auto& [key, slot] : slots_) bound_[slot].base = sums(slot);
+  for (const BindingSlot slot : lingering_) bound_[slot].base = sums(slot);
 }
 
 }  // namespace headgate::core
