@@ -26,9 +26,9 @@ Fate Switch::end_terminated(const Event& event, Session& session, Side from) noe
   terminate(session);
   const Parsed& parsed = event.parsed;
   if (!parsed.is_tcp()) return Fate::drop_no_session;
-  if (session.routes_version != event.generation.routes_version)
-    static_cast<void>(refresh_ways(session, event.generation, event.now));
-  if (event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0) {
+  const bool ways = session.routes_version == event.generation.routes_version ||
+                    refresh_ways(session, event.generation, event.now) == Fate::to_real;
+  if (ways && event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0) {
     tell(session, other(from), reset_to_receiver(segment_of(event.frame, parsed)), Fate::reset_terminated,
          event.spares, event.now);
     session.seen = event.now;
@@ -104,6 +104,7 @@ void Switch::let_go(Session& session) noexcept {
 void Switch::uncount(Session& session) noexcept {
   let_go(session);
   if ((session.told & Session::kCounted) == 0) return;
+  in_this_order();  // one that is neither counted nor over is not whole
   session.told &= static_cast<std::uint8_t>(~Session::kCounted);
   settle();
   Counted& counted = counted_[session.binding];
@@ -135,16 +136,17 @@ bool Switch::terminated(const Session& session) const noexcept {
 
 void Switch::terminate(Session& session) noexcept {
   session.marks |= TcpLife::kTerminated;
-  in_this_order();  // one that is neither counted nor over is not whole
   uncount(session);
   leave_half_open(session);
 }
 
 void Switch::forget(Session& session) noexcept {
+  const BindingSlot slot = session.binding;
   uncount(session);
   leave_half_open(session);
-  held_[session.binding].subtract(1);
-  table_.erase(session);
+  table_.erase(session);  // by the addresses of the binding
+  std::atomic_thread_fence(std::memory_order_release);
+  held_[slot].subtract(1);  // from here on the director may give its slot to another
 }
 
 std::uint32_t Switch::lifetime(const Session& session) const noexcept {

@@ -20,7 +20,7 @@ namespace headgate::core {
 }
 
 /// Translates the IP header of a packet of a session, one hop further: all there is to be done for a fragment
-/// after the first. `near` is the binding's end that the packet is for, `far` the one that takes its place.
+/// after the first. `near` is the binding's end that the packet names, `far` the one that takes its place.
 [[gnu::always_inline]] inline void rewrite_ip(std::uint8_t* ip, bool v6, const Shared::Binding::End& near,
                                               const Shared::Binding::End& far, Side from) noexcept {
   const auto to = static_cast<std::size_t>(other(from));

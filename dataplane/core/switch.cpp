@@ -77,7 +77,7 @@ Fate Switch::with_session(const Event& event, Session& session, Side from) noexc
   if (later) return ended ? Fate::drop_no_session : forward(event, session, from);
   // A datagram needs no handshake: the next one is served by another server at once.
   bool anew = ended && !parsed.is_tcp() && from == Side::client;
-  if (from == Side::client && parsed.is_tcp() && (parsed.flags & (tcp::syn | tcp::ack)) == tcp::syn) {
+  if (from == Side::client && parsed.is_tcp() && tcp::opens(parsed.flags)) {
     const Life life = session.life().life();
     const bool over = life == Life::closing || life == Life::closed;
     anew = ended || over || !shared_.state(session.binding).opens();
@@ -104,7 +104,7 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   if (!leaves(event, index, hop.port)) return Fate::drop_too_big;
   const bool reset = parsed.is_tcp() && (parsed.flags & tcp::rst) != 0;
   const bool checked = reset && shared_.check_resets.load(std::memory_order_relaxed);
-  if (checked && !session.life().may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
+  if (checked && !life_of(session).may_reset(from, segment_of(frame, parsed))) return Fate::drop_bad_reset;
   note(event, session, from);
   return depart(event, binding, from, index, hop);
 }
@@ -132,15 +132,19 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
 }
 
 void Switch::note_segment(Session& session, Side from, const Segment& segment) noexcept {
-  TcpLife life = session.life();
-  TcpLife::Asked& asked = asked_[table_.position(session)];
-  if ((session.told & Session::kAsked) != 0) life.asked = asked;
+  TcpLife life = life_of(session);
   life.pass(from, segment);
   session.set_life(life);
   session.told &= static_cast<std::uint8_t>(~Session::kAsked);
   if (!life.asked) return;
-  asked = *life.asked;
+  asked_[table_.position(session)] = *life.asked;
   session.told |= Session::kAsked;
+}
+
+TcpLife Switch::life_of(const Session& session) const noexcept {
+  TcpLife life = session.life();
+  if ((session.told & Session::kAsked) != 0) life.asked = asked_[table_.position(session)];
+  return life;
 }
 
 void Switch::note_ends(const Event& event, Session& session, Life before, Side from) noexcept {

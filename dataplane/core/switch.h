@@ -198,6 +198,7 @@ class Switch {
   Fate forward(const Event& event, Session& session, Side from) noexcept;
   void note(const Event& event, Session& session, Side from) noexcept;
   void note_segment(Session& session, Side from, const Segment& segment) noexcept;
+  [[nodiscard]] TcpLife life_of(const Session& session) const noexcept;
   void note_ends(const Event& event, Session& session, Life before, Side from) noexcept;
   /// Counts a packet of a session.
   [[gnu::always_inline]] void add_packet(Session& session, Session::Flow& flow, BindingSlot slot, Side from,

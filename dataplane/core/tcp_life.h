@@ -39,7 +39,7 @@ enum class Life : std::uint8_t { syn, open, half_closed, closing, closed, termin
 
 /// How far a connection is, by what passed in both directions: of each side the sequence number after the
 /// highest seen, and how much of it the other side has acknowledged (RFC 9293, 3.3.1). UDP sessions use the
-/// marks kAnswered and kOpen alone.
+/// marks kAnswered, kOpen and kTerminated alone.
 struct TcpLife {
   static constexpr std::uint8_t kAnswered = 1;  ///< the server has sent anything but a reset
   static constexpr std::uint8_t kOpen = 2;      ///< the client has sent an ACK after that
@@ -100,12 +100,14 @@ struct TcpLife {
     const bool answers_syn = from == Side::real && (marks & kAnswered) == 0;
     if (answers_syn)
       return segment.has(tcp::ack) &&
-             segment.acknowledgement - acked[Side::client] - 1 < next[Side::client] - acked[Side::client];
+             covers({acked[Side::client], next[Side::client]}, segment.acknowledgement);
     // A server that still has a connection of these ports answers a SYN with what it waits for there; the
     // client's reset has just that number (RFC 9293, 3.5.1; RFC 5961, 4.2).
     if (from == Side::client && opening())
       return segment.sequence == acked[from] || segment.sequence + kUnseen - next[from] <= 2 * kUnseen;
-    return near(from, segment.sequence);
+    // A server that has nothing any more refuses the SYN of a new connection, and so ends the one that stood.
+    const bool refuses = from == Side::real && asked && segment.has(tcp::ack);
+    return (refuses && covers(*asked, segment.acknowledgement)) || near(from, segment.sequence);
   }
 
   [[nodiscard]] constexpr Life life() const noexcept {
@@ -113,9 +115,9 @@ struct TcpLife {
     constexpr std::uint8_t kBothFins = kFinClient | kFinReal;
     if ((marks & kTerminated) != 0) return Life::terminated;
     if ((marks & kReset) != 0 || (marks & kBothAcked) == kBothAcked) return Life::closed;
+    if (opening()) return Life::syn;  // a FIN before the handshake is done ends nothing
     if ((marks & kBothFins) == kBothFins) return Life::closing;
-    if ((marks & kBothFins) != 0) return Life::half_closed;
-    return (marks & kOpen) != 0 ? Life::open : Life::syn;
+    return (marks & kBothFins) != 0 ? Life::half_closed : Life::open;
   }
 
   /// The marks of a connection that neither opens nor ends: a segment with ACK and without SYN, FIN and RST
@@ -146,14 +148,18 @@ struct TcpLife {
     return now == Life::open || now == Life::half_closed || now == Life::closing;
   }
 
+  // Whether a server acknowledges a SYN, with all of its data or less.
+  [[nodiscard]] static constexpr bool covers(const Asked& syn, std::uint32_t acknowledgement) noexcept {
+    return acknowledgement - syn.sequence - 1 < syn.end - syn.sequence;
+  }
+
   // Whether a server's segment takes the connection that was asked for. The answer to the SYN of the very
   // connection that stands, all of it sent again, takes none.
   [[nodiscard]] constexpr bool accepts(const Segment& segment) const noexcept {
     constexpr std::uint8_t kTakes = tcp::syn | tcp::ack;
     if (!asked || !stands() || (segment.flags & kTakes) != kTakes) return false;
-    const bool covers = segment.acknowledgement - asked->sequence - 1 < asked->end - asked->sequence;
     const bool again = asked->end == next[Side::client] && segment.end() == next[Side::real];
-    return covers && !again;
+    return covers(*asked, segment.acknowledgement) && !again;
   }
 
   // With the numbers of the SYN that was asked with.

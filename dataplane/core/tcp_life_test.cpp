@@ -246,6 +246,11 @@ TEST(TcpLife, AClosedConnectionStaysClosedWhateverIsTaken) {
   EXPECT_EQ(opened_then({kAsks, reset, kTakes}).life(), Life::closed);
 }
 
+TEST(TcpLife, AFinBeforeTheHandshakeIsDoneEndsNothing) {
+  const TcpLife life = after({kSyn, {Side::client, {tcp::fin | tcp::ack, 101, 0, 0}}});
+  EXPECT_EQ(life.life(), Life::syn);
+}
+
 TEST(TcpLife, OnlyASynAloneOpens) {
   for (int flags = 0; flags < 64; ++flags) {
     const Segment segment{.flags = static_cast<std::uint8_t>(flags)};

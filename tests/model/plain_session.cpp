@@ -83,6 +83,10 @@ bool Connection::may_reset(bool from_client, const View& segment) const {
   if (from_client && !open_)
     return segment.sequence == client_.acked ||
            distance(client_.next, segment.sequence + kWindow) <= 2 * kWindow;
+  const bool refuses = !from_client && asked_ && segment.has(kAck);
+  const std::uint32_t asked = refuses ? distance(asked_->sequence, asked_->after()) : 0;
+  const std::uint32_t refused = refuses ? distance(asked_->sequence, segment.acknowledgement) : 0;
+  if (answered_ && refused >= 1 && refused <= asked) return true;
   if (from_client || answered_) return in_window(from_client ? client_ : real_, segment.sequence);
   const std::uint32_t sent = distance(client_.acked, client_.next);
   const std::uint32_t acknowledged = distance(client_.acked, segment.acknowledgement);
@@ -91,9 +95,9 @@ bool Connection::may_reset(bool from_client, const View& segment) const {
 
 Life Connection::life() const {
   if (reset_ || (client_.fin_acked && real_.fin_acked)) return Life::closed;
+  if (!open_) return Life::syn;
   if (client_.fin && real_.fin) return Life::closing;
-  if (client_.fin || real_.fin) return Life::half_closed;
-  return open_ ? Life::open : Life::syn;
+  return client_.fin || real_.fin ? Life::half_closed : Life::open;
 }
 
 }  // namespace headgate::testing::plain

@@ -70,7 +70,7 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
   if (view.ttl <= 1) return only(Fate::drop_ttl);
   if (view.later())
     return session->terminated ? only(Fate::drop_no_session) : forward(packet, *session, from_client);
-  const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck);
+  const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck) && !view.has(kRst) && !view.has(kFin);
   const bool gone = session->over() || session->binding->admission != forwarding::OPEN;
   // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
   const bool anew = from_client && (view.tcp() ? syn && gone : session->terminated);
@@ -152,9 +152,9 @@ Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool
   session.half_open = false;
   let_go(session, packet.now);
   if (!view.tcp()) return only(Fate::drop_no_session);
-  static_cast<void>(find_ways(session));  // else the old way
+  const bool ways = find_ways(session);
   Outcome outcome = only(Fate::reset_terminated);
-  if (!(from_client ? session.told_real : session.told_client)) {
+  if (ways && !(from_client ? session.told_real : session.told_client)) {
     outcome.own.push_back(tell(session, !from_client, {view.sequence, view.acknowledgement, view.has(kAck)}));
     session.seen = packet.now;
   }

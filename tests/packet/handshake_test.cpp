@@ -92,6 +92,29 @@ TEST_P(HandshakeTest, ASimultaneousOpenOpens) {
   ends_well(bench, session, 1001, 5001);
 }
 
+// A SYN and a FIN of one end alone, which anybody can send, make no session that lives for longer.
+TEST_P(HandshakeTest, AFinBeforeTheServerAnswersLeavesASessionHalfOpen) {
+  Bench bench(site());
+  const auto session = begin(bench);
+  reaches_server(bench, session, session.says(kFin | kAck));
+  EXPECT_THAT(bench.states(), ElementsAre("syn"));
+  EXPECT_EQ(bench.stats().half_open_sessions(), 1u);
+  EXPECT_EQ(bench.stats().answered_tcp_sessions(), 0u);
+  bench.wait(33);
+  EXPECT_EQ(bench.sweep(), 1u);
+}
+
+TEST_P(HandshakeTest, OnlyASynAloneTakesTheSessionOfADrainingServer) {
+  for (const std::uint8_t flags : {kSyn | kFin, kSyn | kRst}) {
+    Bench bench(site());
+    const auto session = open(bench);
+    bench.admit(1, forwarding::DRAINING);
+    bench.from_client(session.says(flags));
+    EXPECT_EQ(bench.sessions(), 1u);
+    reaches_server(bench, session, session.says(kAck, "data"));
+  }
+}
+
 // RFC 7413: the server takes the data with the SYN, or only the SYN.
 TEST_P(HandshakeTest, ASynWithDataThatIsTakenOpens) {
   Bench bench(site());
@@ -235,6 +258,12 @@ TEST_P(ReusedPortTest, AResetOfTheServerOfTheNewConnectionPasses) {
   EXPECT_THAT(bench.from_server(session.answers(kRst)), IsEmpty()) << "one of the old connection";
   EXPECT_EQ(bench.fates()[Fate::drop_bad_reset], 1u);
   reaches_client(bench, session, server_says(kRst));
+  EXPECT_THAT(bench.states(), ElementsAre("closed"));
+}
+
+TEST_P(ReusedPortTest, AServerThatRefusesTheNewConnectionEndsTheOldOne) {
+  ask();
+  reaches_client(bench, session, session.answers(kRst | kAck).seq(0).ack(kClientIsn + 1));
   EXPECT_THAT(bench.states(), ElementsAre("closed"));
 }
 
