@@ -357,6 +357,14 @@ TEST_F(SteeringTest, KernelAndWorkerAgreeOnArbitraryBytes) {
   }
 }
 
+// A start waits for it, once for each port.
+TEST_F(SteeringTest, CostsTheKernelLittleToVerify) {
+  bpf_prog_info info{};
+  __u32 length = sizeof info;
+  ASSERT_EQ(bpf_obj_get_info_by_fd(program_.fd(), &info, &length), 0);
+  EXPECT_LT(info.verified_insns, 10'000u);
+}
+
 TEST_F(SteeringTest, TablesFollowAConfiguration) {
   const Bytes frame = packet({"10.10.1.10", "10.10.1.100"}, ports(40000, 80));
   ASSERT_EQ(program_.run(frame), static_cast<std::uint32_t>(XDP_DROP));

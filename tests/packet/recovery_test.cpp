@@ -89,28 +89,33 @@ TEST(Recovery, SessionsOfAKilledProcessAreAsBeforeOrAfterTheStepUnderWay) {
 /// What a process that is stepped through has left at an instruction.
 class Cut {
  public:
-  explicit Cut(const Memory& memory) : memory_(memory), copy_(memory), seen_(copy_of_live()) {}
+  explicit Cut(const Memory& memory) : parts_(memory.live()), copy_(memory), seen_(copy_of_live()) {}
   /// Whether there was a store since the last call.
   bool is_new() {
-    if (copy_of_live() == seen_) return false;
-    seen_ = copy_of_live();
-    return true;
+    bool same = true;
+    const std::byte* seen = seen_.data();
+    for (const auto& part : parts_) {
+      same = same && std::memcmp(part.data(), seen, part.size()) == 0;
+      seen += part.size();
+    }
+    if (!same) seen_ = copy_of_live();
+    return !same;
   }
   /// The memory as it is now, for a process to come.
   [[nodiscard]] const Memory& taken() const {
-    const auto from = memory_.live(), to = copy_.live();
-    for (std::size_t part = 0; part < from.size(); ++part)
-      std::memcpy(to[part].data(), from[part].data(), from[part].size());
+    const auto to = copy_.live();
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      std::memcpy(to[part].data(), parts_[part].data(), parts_[part].size());
     return copy_;
   }
 
  private:
   [[nodiscard]] std::vector<std::byte> copy_of_live() const {
     std::vector<std::byte> all;
-    for (const auto& part : memory_.live()) all.insert(all.end(), part.begin(), part.end());
+    for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());
     return all;
   }
-  const Memory& memory_;
+  std::vector<std::span<std::byte>> parts_;
   Memory copy_;
   std::vector<std::byte> seen_;
 };

@@ -61,6 +61,7 @@ class Switch:
         self.build, self.namespace, self.sessions = Path(build), namespace, sessions
         self.cli_program = self.build / "cli/headgate"
         self.programs, self.state = ROOT / "programs", ROOT / "state"
+        self.huge = False  # whether there are huge pages for its sessions
 
     # ---- the programs
 
@@ -74,6 +75,7 @@ class Switch:
         return {"headgate-dataplane": dataplane + (normal if no_huge else []), "headgated": controlplane}
 
     def start(self, no_huge=False):
+        self.huge = not no_huge
         for folder in (self.programs, RUN, self.state):
             folder.mkdir(parents=True, exist_ok=True)
         for name, argv in self.argv(no_huge).items():

@@ -5,7 +5,7 @@ import clients
 import network
 import servers
 import story
-from host import ROOT
+from host import ROOT, inside, sh
 from lab_case import LabCase
 
 VIPS = {1: network.VIP, 6: network.VIP6}
@@ -84,6 +84,12 @@ class Hops(LabCase):
 
 
 class Fragments(LabCase):
+    def test_an_echo_larger_than_a_packet_is_answered(self):
+        for vip in VIPS.values():
+            with self.subTest(vip=vip):
+                said = sh(*inside(network.CLIENT, "ping", "-c3", "-i0.2", "-W2", "-s4000", vip)).stdout
+                self.assertIn("3 received", said)
+
     def test_datagrams_larger_than_a_packet_are_echoed_whole(self):
         for vip in VIPS.values():
             with self.subTest(vip=vip):

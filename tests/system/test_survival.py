@@ -4,15 +4,17 @@
 import random
 import socket
 import time
+from pathlib import Path
 
 import clients
+import host
 import network
 import servers
 import story
 from host import wait_until
 from lab_case import LabCase
 from supervisor import QUICK
-from switch import RUN
+from switch import FILE_PREFIX, RUN
 
 
 class Killed(LabCase):
@@ -40,15 +42,23 @@ class Killed(LabCase):
         self.assert_no_failures(clients.http(60, 6))
 
     def test_downloads_go_on_byte_for_byte_through_kills_of_the_dataplane(self):
-        with story.download_through(1) as first, story.download_through(2) as second:
+        with (story.download_through(1) as first, story.download_through(2) as second,
+              clients.Client("download", network.VIP6, "/download") as third):
+            third.hear()
             for _ in range(self.LOOPS):
                 self.switch.kill("headgate-dataplane")
                 wait_until(self.switch.dataplane_connected, "headgated to have the dataplane back")
-            for client in (first, second):
+            for client in (first, second, third):
                 client.tell("go")
-            for client in (first, second):
+            for client in (first, second, third):
                 self.assertEqual(client.hear(90), {"event": "done", "sha256": story.download_sum()})
         self.switch.wait_all_up()
+
+    def test_sessions_lie_on_huge_pages_if_there_are_some(self):
+        maps = Path(f"/proc/{self.switch.pid('headgate-dataplane')}/maps").read_text().splitlines()
+        folders = {Path(line.split()[5]).parent for line in maps if line.endswith(f"/{FILE_PREFIX}.sessions")}
+        self.assertEqual(len(folders), 1, folders)
+        self.assertLessEqual(folders, set(host.hugetlbfs_mounts()) if self.switch.huge else {host.ROOT / "sessions"})
 
     def test_a_session_of_datagrams_goes_on_through_a_kill_of_the_dataplane(self):
         wait_until(lambda: self.switch.runs_for("headgate-dataplane") > QUICK, "a restart at once to be due", 2 * QUICK)
