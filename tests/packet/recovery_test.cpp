@@ -196,6 +196,34 @@ TEST(Recovery, SessionsGoOnWithTheirServerTheirAddressesAndWhatTheyHavePassed) {
   expect_exact_counts(core);
 }
 
+// What a client asked for in the place of its connection is not kept; it asks again.
+TEST(Recovery, AClientThatAskedForANewConnectionGetsItWhenItAsksAgain) {
+  const Packet client = ip("10.10.1.50", "10.10.1.100"), server = ip("10.10.2.11", "10.10.1.50");
+  const auto says = [&](std::uint8_t flags, std::uint32_t sequence, std::uint32_t acknowledged) {
+    return client.tcp(1024, 80, flags).seq(sequence).ack(acknowledged).in(kClientPort);
+  };
+  const auto answers = [&](std::uint32_t sequence, std::uint32_t acknowledged) {
+    return server.tcp(8080, 1024, kSyn | kAck).seq(sequence).ack(acknowledged).in(kServerPort);
+  };
+  const auto life = [](const Core& core) { return lives(core.worker).begin()->second; };
+  const Memory memory;
+  memory::Slots slots;
+  {
+    Core core(memory);
+    slots = core.director.slots();
+    core.pass(says(kSyn, 1000, 0)), core.pass(answers(5000, 1001)), core.pass(says(kAck, 1001, 5001));
+    core.pass(says(kSyn, 0x90000000, 0));
+    ASSERT_EQ(life(core), core::Life::open);
+  }
+  Core core(memory, &slots);
+  ASSERT_EQ(core.worker.sessions(), 1u);
+  core.pass(answers(0xd0000000, 0x90000001));
+  EXPECT_EQ(life(core), core::Life::open) << "nobody has asked this process";
+  core.pass(says(kSyn, 0x90000000, 0)), core.pass(answers(0xd0000000, 0x90000001));
+  EXPECT_EQ(life(core), core::Life::syn);
+  expect_exact_counts(core);
+}
+
 TEST(Recovery, SessionsOfBindingsThatNobodyKnowsAreClosed) {
   Left left;
   left.stored.slots.emplace();
