@@ -50,7 +50,7 @@ class Reader {
   void settle_thresholds(const forwarding::Service& service) {
     const bool few = available_ < service.min_available();
     const bool enough = available_ >= service.max_available();
-    result_.is_short = few || (situation_.was_short && !enough);
+    result_.is_short = service.min_available() != 0 && (few || (situation_.was_short && !enough));
     if (!result_.is_short) return;
     result_.taking.clear();
     result_.failover.clear();

@@ -92,6 +92,10 @@ TEST(Standby, TooFewServersCloseTheGroupUntilEnoughAreBack) {
   later = with_closed({});
   later.was_short = true;
   EXPECT_FALSE(standby(bounded, later).is_short);
+  later = with_closed({1});
+  later.was_short = true;
+  bounded.set_min_available(0);
+  EXPECT_FALSE(standby(bounded, later).is_short) << "no number is asked for any more";
 }
 
 }  // namespace

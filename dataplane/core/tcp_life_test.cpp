@@ -2,6 +2,8 @@
 #include "dataplane/core/tcp_life.h"
 
 #include <algorithm>
+#include <array>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,32 @@ TEST(TcpLife, OpensWithTheClientsAckAfterTheServersAnswer) {
   EXPECT_EQ(after({kSyn, kSyn, kAnswer, kSyn, kAnswer}).life(), Life::syn);
   EXPECT_EQ(after({kSyn, kAnswer, kDone}).life(), Life::open);
   EXPECT_EQ(after({kSyn, kAnswer, kDone}).marks, TcpLife::kSteady);
+}
+
+TEST(TcpLife, TheShortWayOfPlainSegmentsIsTheLongOne) {
+  std::mt19937 random(1);
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const auto near = [&](std::uint32_t number) {
+    constexpr std::array<std::uint32_t, 4> kFar = {1u << 24, 1u << 25, 1u << 31, 70'000};
+    return below(10) == 0 ? number + kFar[below(4)] - below(3) : number + below(4000) - below(4000);
+  };
+  for (int round = 0; round < 100; ++round) {
+    TcpLife life = opened_then({});
+    for (const Side side : {Side::client, Side::real}) life.next[side] = life.acked[side] = random();
+    for (int step = 0; step < 300; ++step) {
+      const Side from = below(2) == 0 ? Side::client : Side::real;
+      const Segment segment{tcp::ack, near(life.next[from]), near(life.next[other(from)]), below(1461)};
+      TcpLife steady = life;
+      TcpLife::pass_steady(steady.next[from], steady.acked[other(from)], steady.next[other(from)],
+                           segment.end(), segment.acknowledgement);
+      life.pass(from, segment);
+      ASSERT_EQ(life.marks, TcpLife::kSteady);
+      for (const Side side : {Side::client, Side::real}) {
+        ASSERT_EQ(life.next[side], steady.next[side]) << round << " " << step;
+        ASSERT_EQ(life.acked[side], steady.acked[side]) << round << " " << step;
+      }
+    }
+  }
 }
 
 TEST(TcpLife, StaysOpenWhateverIsSentAgain) {

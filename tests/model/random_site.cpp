@@ -59,7 +59,8 @@ void RandomSite::add_stand_ins(Dice& dice, Service& service) {
     std::erase(service.backups[real], real);
   }
   if (dice.percent(60)) service.persist_seconds = dice.between(1, 60);
-  if (dice.percent(30)) service.least = dice.between(1, 3), service.enough = dice.below(4);
+  if (dice.percent(30)) service.least = dice.between(1, 3);
+  service.enough = dice.below(4);
   while (dice.percent(25)) service.fallbacks.push_back({dice.percent(50) ? 0 : dice.between(3, 5), some()});
 }
 
