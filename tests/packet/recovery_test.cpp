@@ -205,17 +205,17 @@ TEST(Recovery, AClientThatAskedForANewConnectionGetsItWhenItAsksAgain) {
   const auto answers = [&](std::uint32_t sequence, std::uint32_t acknowledged) {
     return server.tcp(8080, 1024, kSyn | kAck).seq(sequence).ack(acknowledged).in(kServerPort);
   };
-  const auto life = [](const Core& core) { return lives(core.worker).begin()->second; };
+  const auto life = [](const Core& core) { return views(core.worker, core.now).begin()->second.life; };
   const Memory memory;
-  memory::Slots slots;
+  Stored stored;
   {
-    Core core(memory);
-    slots = core.director.slots();
+    Core core(memory, all_open(web(1)));
+    stored = core.store();
     core.pass(says(kSyn, 1000, 0)), core.pass(answers(5000, 1001)), core.pass(says(kAck, 1001, 5001));
     core.pass(says(kSyn, 0x90000000, 0));
     ASSERT_EQ(life(core), core::Life::open);
   }
-  Core core(memory, &slots);
+  Core core(memory, stored);
   ASSERT_EQ(core.worker.sessions(), 1u);
   core.pass(answers(0xd0000000, 0x90000001));
   EXPECT_EQ(life(core), core::Life::open) << "nobody has asked this process";
