@@ -110,6 +110,9 @@ TEST(Schema, NumbersAreExactOrRefused) {
   for (const char* bad :
        {"0", "49", "3k", "+3", "-3", "0x3", "03", "3.0", "4294967297", "99999999999999999999", "three"})
     EXPECT_EQ(checked(weight, bad), std::string("Error: it: ") + bad + " is not allowed, allowed is 1-48");
+  const Entry& maxcon = entry_at("/cfg/slb/real", "maxcon");
+  EXPECT_EQ(checked(maxcon, "20000000"), "20000000");
+  EXPECT_EQ(checked(maxcon, "20000001"), "Error: it: 20000001 is not allowed, allowed is 0-20000000");
   EXPECT_EQ(checked(weight, ""), "Error: it: an empty value is not allowed, allowed is 1-48");
 }
 

@@ -103,6 +103,10 @@ TEST(Compile, ThirtyTwoBitsOfAMaskAreAllOfAnAddress) {
   EXPECT_EQ(http_of(with_spares("/c/slb/group 1/metric minmisses")).hash_bits(), 24u);
   EXPECT_EQ(http_of(with_spares("/c/slb/group 1/metric minmisses/mhash 32")).hash_bits(), 0u);
   EXPECT_EQ(http_of(with_spares("/c/slb/group 1/metric hash")).hash_bits(), 0u);
+  const std::string ipv6 = "/c/slb/virt 1/vip 2001:db8:1::64\n/c/slb/group 1/metric ";
+  EXPECT_EQ(http_of(with_spares(ipv6 + "minmisses")).hash_bits(), 48u) << "twice as many";
+  EXPECT_EQ(http_of(with_spares(ipv6 + "phash 255.255.240.0")).hash_bits(), 40u);
+  EXPECT_EQ(http_of(with_spares(ipv6 + "minmisses/mhash 32")).hash_bits(), 0u);
 }
 
 TEST(Compile, AllMetricsHaveTheirCounterparts) {

@@ -94,6 +94,9 @@ TEST(Selection, SvcleastCountsTheSessionsOfTheServiceOnly) {
   Choice choice(forwarding::SVCLEAST, {1, 1});
   for (int i = 0; i < 100; ++i) choice.shared.tallies[0].open();  // of other services
   EXPECT_EQ(choice.spread(10, true), (std::map<int, int>{{0, 5}, {1, 5}}));
+  Choice weighted(forwarding::SVCLEAST, {1, 3});
+  for (int i = 0; i < 100; ++i) weighted.shared.tallies[1].open();
+  EXPECT_EQ(weighted.spread(40, true), (std::map<int, int>{{0, 10}, {1, 30}}));
   Choice leastconns(forwarding::LEASTCONNS, {1, 1});
   for (int i = 0; i < 100; ++i) leastconns.shared.tallies[0].open();
   EXPECT_EQ(leastconns.spread(10, true), (std::map<int, int>{{1, 10}}));
