@@ -12,6 +12,7 @@
 
 #include "dataplane/core/director.h"
 #include "dataplane/core/owner.h"
+#include "dataplane/core/persistence.h"
 #include "dataplane/core/switch.h"
 #include "dataplane/shell/published.h"
 #include "tests/model/random_site.h"
@@ -31,7 +32,8 @@ struct Plan {
 
 class Crew {
  public:
-  Crew() : dice_(4), site_(dice_) {
+  Crew() : dice_(4), site_(dice_, RandomSite::Limits::some) {
+    shared_.persistence = &persistence_;
     std::vector<const core::Switch*> readers;
     for (unsigned index = 0; index < kWorkers; ++index) {
       memories_.emplace_back(kSessions);
@@ -116,7 +118,8 @@ class Crew {
   }
 
   void direct(unsigned change) {
-    switch (dice_.below(6)) {
+    const Tick now{1000 + change};
+    switch (dice_.below(8)) {
       case 0:
         site_.change(dice_);
         EXPECT_TRUE(director_.publish(site_.generation()).ok());
@@ -129,6 +132,11 @@ class Crew {
         return change_neighbours(change);
       case 3:
         return read_all(change);
+      case 4:
+        return look_at_clients(now);
+      case 5:
+        if (!director_.tick(now)) return;
+        break;
       default:
         director_.set_states(site_.states(dice_));
     }
@@ -147,6 +155,16 @@ class Crew {
     director_.renew_hops();
     plans_->publish(plan());
     static_cast<void>(shared_.hops.reclaim({1000}));
+  }
+
+  void look_at_clients(Tick now) {
+    std::size_t cursor = 0, cleared = 0;
+    persistence_.dump(cursor, persistence_.buckets(), now,
+                      [](const auto& view) { EXPECT_LE(view.users, kWorkers * kSessions); });
+    cursor = 0;
+    persistence_.clear(cursor, persistence_.buckets(), now, cleared,
+                       [](const auto& view) { return view.real == 1; });
+    persistence_.expire(now, persistence_.buckets());
   }
 
   void read_all(unsigned change) {
@@ -173,6 +191,8 @@ class Crew {
         ASSERT_EQ(worker->held(static_cast<core::BindingSlot>(slot)), 0u) << slot;
     }
     for (const core::Tally& tally : shared_.tallies) ASSERT_EQ(tally.current.load(), 0u);
+    persistence_.expire(end, persistence_.buckets());
+    EXPECT_EQ(persistence_.size(), 0u);
   }
 
   [[nodiscard]] std::unique_ptr<const Plan> plan() const {
@@ -182,6 +202,7 @@ class Crew {
   Dice dice_;
   RandomSite site_;
   core::Shared shared_;
+  core::Persistence persistence_{64, 5};
   core::Director director_{shared_};
   std::vector<TableMemory> memories_;
   std::vector<std::unique_ptr<core::Switch>> workers_;
