@@ -46,6 +46,7 @@ struct Offers {
   [[nodiscard]] Offer of(const Place& place) const noexcept;
   /// Whether a member is one of those who take a place's sessions in its stead.
   [[nodiscard]] bool stands_in(const Place& place, std::uint16_t member) const noexcept;
+  /// What a worker remembers of an offer: by_another() unless the place's own member makes it.
   [[nodiscard]] Selection::View::Seen seen(const Place& place, const Offer& offer) const noexcept {
     if (offer.member != &service.members[place.member]) return {};
     return {counts() ? &sessions(*offer.member) : &Selection::View::kAlike, offer.sessions};

@@ -81,7 +81,8 @@ using TallySlot = std::uint32_t;
 constexpr std::size_t kMaxTallies =
     6 * kMaxBindings;  // two layouts' worth: the next one is placed beside the present
 
-/// What grows only and is no single worker's. It lies in the memory that outlasts the process.
+/// What is no single worker's and must not fall when a process takes over: it lies in the memory that
+/// outlasts the process. A clear begins the ports anew.
 struct Totals {
   /// What a port has counted since the last clear, over all processes that had it open.
   struct Port {

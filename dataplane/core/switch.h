@@ -87,9 +87,9 @@ class Switch {
 
   /// Any thread: TCP sessions whose handshake is not done.
   [[nodiscard]] std::uint64_t half_open() const noexcept { return half_open_.get(); }
-  /// Any thread: sessions opened since the start.
+  /// Any thread: sessions opened since the memory was made, whatever is cleared.
   [[nodiscard]] std::uint64_t opened() const noexcept { return opened_.get(); }
-  /// Any thread: TCP handshakes begun since the start, those for which the table had no room among them.
+  /// Any thread: TCP handshakes begun since then, those for which the table had no room among them.
   [[nodiscard]] std::uint64_t opened_tcp() const noexcept { return opened_tcp_.get(); }
   /// Any thread: those of them that went on to the client's ACK, or were refused.
   [[nodiscard]] std::uint64_t answered_tcp() const noexcept { return answered_tcp_.get(); }
