@@ -60,13 +60,20 @@ def measure(program, output, options):
     return rows
 
 
+def figure(value):
+    return f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
+
+
 def show(rows):
-    """One line for each benchmark's median."""
+    """One line for each benchmark's median; the least time, too, which a busy machine distorts less."""
     medians = [row for row in rows if row.get("aggregate_name") == "median"] or rows  # one repetition has no median
     for row in medians:
-        counters = "  ".join(f"{name} {row[name]:,.4g}" if row[name] < 100 else f"{name} {row[name]:,.0f}"
-                             for name in COUNTERS if name in row)
-        print(f"{row['run_name']:36} {row.get('label', ''):12} {counters}")
+        counters = [f"{name} {figure(row[name])}" for name in COUNTERS if name in row]
+        times = [one["ns_per_packet"] for one in rows if one["run_name"] == row["run_name"]
+                 and one["run_type"] == "iteration" and "ns_per_packet" in one]
+        if times:
+            counters.insert(1, f"(least {figure(min(times))})")
+        print(f"{row['run_name']:36} {row.get('label', ''):12} {'  '.join(counters)}")
     return len(medians)
 
 
