@@ -92,8 +92,9 @@ namespace hashing {
 /// hashing::addresses(); `ports` both, source first.
 [[nodiscard]] constexpr std::uint64_t hash(std::uint64_t addresses, std::uint32_t ports, Transport transport,
                                            const HashSeed& seed) noexcept {
-  const std::uint64_t protocol = static_cast<std::uint64_t>(transport.protocol()) << 32;
-  return mix(addresses ^ seed.addresses, ports ^ (seed.rest ^ protocol));
+  const std::uint64_t rest = ports | static_cast<std::uint64_t>(transport.protocol()) << 32;
+  // Ports of one client are near each other: multiplied once only, they could meet in few buckets.
+  return mix(addresses ^ seed.addresses, rest * hashing::kA ^ seed.rest);
 }
 
 /// The hash of a flow under a secret seed.
