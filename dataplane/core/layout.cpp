@@ -45,7 +45,6 @@ void add_session(Hash& hash) noexcept {
                                    offsetof(Session::Flow, next),
                                    offsetof(Session::Flow, acked),
                                    offsetof(Session::Flow, passed),
-
                                    sizeof(SessionRest),
                                    offsetof(SessionRest, started),
                                    offsetof(SessionRest, packets),

@@ -75,50 +75,44 @@ TEST(Totals, ThisHistoryHasSomethingOfEverything) {
   }
 }
 
-TEST(Totals, TheNextProcessTellsWhatTheOneBeforeTold) {
+/// What a process tells at its end, after `then`, has to be what the next one tells; that one's numbers.
+template <class Then>
+forwarding::Stats told_by_the_next(Then&& then) {
   const Memory memory;
   std::string before;
   Stored stored;
   {
     Core core(memory, all_open(site()));
     live(core);
+    stored = then(core);
     before = told(core);
-    stored = core.store();
   }
-  EXPECT_EQ(told(Core(memory, stored)), before);
+  const Core next(memory, stored);
+  EXPECT_EQ(told(next), before);
+  return next.director.stats();
+}
+
+TEST(Totals, TheNextProcessTellsWhatTheOneBeforeTold) {
+  const forwarding::Stats stats = told_by_the_next([](Core& core) { return core.store(); });
+  EXPECT_GT(stats.packets_in(), 0u);
 }
 
 TEST(Totals, WhatWasClearedStaysSo) {
-  const Memory memory;
-  std::string before;
-  Stored stored;
-  {
-    Core core(memory, all_open(site()));
-    live(core);
+  const forwarding::Stats stats = told_by_the_next([](Core& core) {
     core.director.clear_stats();
-    stored = core.store();
+    Stored stored = core.store();
     core.pass(ip(client(20), kVip).tcp(40000, 80, kSyn).in(kClientPort));
-    before = told(core);
-    EXPECT_EQ(core.director.stats().packets_in(), 1u);
-  }
-  EXPECT_EQ(told(Core(memory, stored)), before);
+    return stored;
+  });
+  EXPECT_EQ(stats.packets_in(), 1u);
 }
 
 TEST(Totals, TrafficOfAServiceThatIsGoneStaysWithItsServer) {
-  const Memory memory;
-  std::string before;
-  Stored stored;
-  {
-    Core core(memory, all_open(site()));
-    live(core);
+  const forwarding::Stats stats = told_by_the_next([](Core& core) {
     core.publish(site(false));
     core.worker.sweep(core.now, kSessions);  // its session is given up
-    before = told(core);
-    stored = core.store();
-  }
-  const Core core(memory, stored);
-  EXPECT_EQ(told(core), before);
-  const forwarding::Stats stats = core.director.stats();
+    return core.store();
+  });
   for (const auto& row : stats.real())
     EXPECT_TRUE(row.real() != 5 || row.counts().packets() == 1) << row.counts().packets();
 }

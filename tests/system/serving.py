@@ -3,9 +3,9 @@
 
 import hashlib
 import json
+import select
 import socket
 import threading
-import time
 
 
 def say_listening():
@@ -23,7 +23,10 @@ def serve_udp(name, port):
 
 
 def serve_half_close(port, file, pause):
-    """A server for half_close: reads to the client's end of file, waits, then sends the file in two halves."""
+    """A server for half_close: reads to the client's end of file, then sends the file in two halves.
+
+    Between them nothing is sent for `pause` seconds, which are longer than the fast ageing: the session has to outlive
+    them. A connection that breaks meanwhile gets no second half."""
     listener = socket.create_server(("", int(port)), reuse_port=True)
     say_listening()
     with open(file, "rb") as source:
@@ -34,8 +37,10 @@ def serve_half_close(port, file, pause):
             while sock.recv(4096):
                 pass
             sock.sendall(content[: len(content) // 2])
-            time.sleep(float(pause))  # longer than the fast-ageing period: the session must outlive it
-            sock.sendall(content[len(content) // 2:])
+            silence = select.poll()
+            silence.register(sock, 0)  # nothing but that the connection breaks
+            if not silence.poll(float(pause) * 1000):
+                sock.sendall(content[len(content) // 2:])
 
     while True:
         sock, _ = listener.accept()
