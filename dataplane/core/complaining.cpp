@@ -38,10 +38,8 @@ Fate Switch::pass_error(const Event& event, const IpHeader& outer, const IcmpErr
   if (!allowed(layout.ports[from], event.frame.port)) return wrong_port(from);
   if (terminated(session)) return Fate::drop_error_no_session;
   if (outer.ttl <= 1) return Fate::drop_ttl;
-  if (session.routes_version != event.generation.routes_version) {
-    const Fate problem = refresh_ways(session, event.generation, event.now);
-    if (problem != Fate::to_real) return problem;
-  }
+  const Fate problem = refresh_ways(session, event.generation, event.now);
+  if (problem != Fate::to_real) return problem;
   const HopIndex index = session.from[from].hop();
   const Hops::Hop hop = shared_.hops.use(index, event.now);
   if (!shared_.fits(hop.port, event.frame.length)) return Fate::drop_too_big;

@@ -281,7 +281,8 @@ void Director::set_addresses(const PortAddresses& addresses) {
 
 std::unique_ptr<const Generation> Director::build() const {
   return std::make_unique<const Generation>(
-      Generation{layout_, selections_, routes_, addresses_, routes_version_});
+      Generation{layout_, selections_, routes_, addresses_,
+                 static_cast<std::uint16_t>(routes_serial_ % kNoVersion), routes_serial_});
 }
 
 // ---- States

@@ -70,9 +70,7 @@ class Director {
   /// The addresses that ICMP errors about packets to clients are sent from.
   void set_addresses(const PortAddresses& addresses);
   /// Makes every session look up its ways out again, as set_routes does.
-  void renew_hops() noexcept {
-    routes_version_ = routes_version_ + 1 == kNoVersion ? 0 : routes_version_ + 1;
-  }
+  void renew_hops() noexcept { ++routes_serial_; }
 
   /// What workers shall read from now on.
   [[nodiscard]] std::unique_ptr<const Generation> build() const;
@@ -229,7 +227,7 @@ class Director {
   std::optional<Tick> weighed_;   ///< when weights by response and bandwidth were made
   std::shared_ptr<const Routes> routes_;
   std::shared_ptr<const PortAddresses> addresses_;
-  std::uint16_t routes_version_ = 0;
+  std::uint64_t routes_serial_ = 0;
   memory::Base base_;  ///< totals() at the last clear
 };
 

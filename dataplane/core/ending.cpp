@@ -16,6 +16,9 @@ constexpr std::uint8_t told_of(Side side) noexcept {
 // Datagrams that one sweep forgets at most.
 constexpr std::size_t kSweptDatagrams = 64;
 
+// Entries that a sweep asks memory for ahead of the one it looks at.
+constexpr std::size_t kSweptAhead = 8;
+
 }  // namespace
 
 // ---- Resets
@@ -26,8 +29,7 @@ Fate Switch::end_terminated(const Event& event, Session& session, Side from) noe
   terminate(session);
   const Parsed& parsed = event.parsed;
   if (!parsed.is_tcp()) return Fate::drop_no_session;
-  const bool ways = session.routes_version == event.generation.routes_version ||
-                    refresh_ways(session, event.generation, event.now) == Fate::to_real;
+  const bool ways = refresh_ways(session, event.generation, event.now) == Fate::to_real;
   if (ways && event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0) {
     tell(session, other(from), reset_to_receiver(segment_of(event.frame, parsed)), Fate::reset_terminated,
          event.spares, event.now);
@@ -178,16 +180,32 @@ std::size_t Switch::sweep(Tick now, std::size_t budget, Spares& spares,
   settle();
   fragments_.expire(now, kSweptDatagrams);
   std::size_t forgotten = 0;
-  for (std::size_t i = std::min(budget, table_.high_water()); i > 0; --i) {
-    if (sweep_at_ >= table_.high_water()) sweep_at_ = 0;
+  const std::size_t end = table_.high_water();
+  for (std::size_t i = std::min(budget, end); i > 0; --i) {
+    if (sweep_at_ >= end) sweep_at_ = 0;
+    __builtin_prefetch(&table_.at(std::min(sweep_at_ + kSweptAhead, end)));
     Session& session = table_.at(sweep_at_);
-    const bool over =
-        session.used() && now.since(session.seen) > static_cast<std::int32_t>(lifetime(session));
+    const bool over = session.used() && !goes_on(session, generation, now);
     if (over && !expire(session, spares, generation, now)) break;
     if (over) ++forgotten;
     ++sweep_at_;
   }
   return forgotten;
+}
+
+// Whether a session's time is not over. Its epoch and its version of the routes are of 16 bits: what is out
+// of date is marked so here, long before either can come round.
+bool Switch::goes_on(Session& session, const Generation& generation, Tick now) noexcept {
+  const auto idle = now.since(session.seen);
+  if (session.routes_version != generation.routes_version) session.routes_version = kNoVersion;
+  const Shared::Binding& binding = shared_.bindings[session.binding];
+  const std::uint64_t steady = Session::steady_standing(session.routes_version, session.transport);
+  const BindingState state = shared_.state(session.binding);
+  if (session.is_tcp() && state.admission != forwarding::CLOSED &&
+      session.standing() == Session::in_epoch(steady, state.epoch))
+    return idle <= static_cast<std::int32_t>(binding.idle_ticks());
+  if (terminated(session)) terminate(session);
+  return idle <= static_cast<std::int32_t>(lifetime(session));
 }
 
 std::size_t Switch::sweep(Tick now, std::size_t budget) noexcept {
@@ -207,8 +225,7 @@ bool Switch::expire(Session& session, Spares& spares, const Generation& generati
                      shared_.bindings[session.binding].has(Shared::Binding::kResetOnExpiry);
   if (tells) {
     if (spares.used + 2 > spares.frames.size()) return false;
-    const bool ways = session.routes_version == generation.routes_version ||
-                      refresh_ways(session, generation, now) == Fate::to_real;
+    const bool ways = refresh_ways(session, generation, now) == Fate::to_real;
     // Each end takes a reset at the very number that it expects next (RFC 5961, 3.2).
     const ResetNumbers to_client{session.from[Side::real].acked, session.from[Side::client].acked, true};
     const ResetNumbers to_real{session.from[Side::client].acked, session.from[Side::real].acked, true};

@@ -139,7 +139,10 @@ struct Generation {
   std::vector<std::shared_ptr<const Selection>> selections;  ///< by index of the service
   std::shared_ptr<const Routes> routes;
   std::shared_ptr<const PortAddresses> addresses;
-  std::uint16_t routes_version = 0;  ///< a session whose hops are of another version looks them up again
+  /// A session whose hops are of another version looks them up again. It comes round; a sweep marks what is
+  /// out of date long before.
+  std::uint16_t routes_version = 0;
+  std::uint64_t routes_serial = 0;  ///< the same without end
 };
 
 }  // namespace headgate::core

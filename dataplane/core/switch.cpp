@@ -95,10 +95,8 @@ Fate Switch::forward(const Event& event, Session& session, Side from) noexcept {
   const Parsed& parsed = event.parsed;
   const Shared::Binding& binding = shared_.bindings[session.binding];
   if (parsed.part != Part::whole && binding.has(Shared::Binding::kDropFragments)) return Fate::drop_fragment;
-  if (session.routes_version != event.generation.routes_version) {
-    const Fate problem = refresh_ways(session, event.generation, event.now);
-    if (problem != Fate::to_real) return problem;
-  }
+  const Fate problem = refresh_ways(session, event.generation, event.now);
+  if (problem != Fate::to_real) return problem;
   const HopIndex index = session.from[from].hop();
   const Hops::Hop hop = shared_.hops.use(index, event.now);
   if (!leaves(event, index, hop.port)) return Fate::drop_too_big;
@@ -202,12 +200,12 @@ Switch::Ways Switch::find_ways(BindingSlot slot, const Ip& client, const Generat
                                Tick now) noexcept {
   const Ip& rip = shared_.bindings[slot].rip();
   KnownWay& to_real = to_reals_[slot];
-  const bool known = to_real.version == generation.routes_version && to_real.address == rip;
+  const bool known = to_real.routes_serial == generation.routes_serial && to_real.address == rip;
   const auto next_to_real = known ? std::nullopt : generation.routes->lookup(rip);
   const auto next_to_client = generation.routes->lookup(client);
   if (!next_to_client || !(known || next_to_real)) return {.problem = Fate::drop_no_route};
   if (!known) to_real = claim(rip, *next_to_real, generation, now);
-  if (to_last_client_.version != generation.routes_version || last_client_ != *next_to_client) {
+  if (to_last_client_.routes_serial != generation.routes_serial || last_client_ != *next_to_client) {
     to_last_client_ = claim(client, *next_to_client, generation, now);
     last_client_ = *next_to_client;
   }
@@ -218,10 +216,11 @@ Switch::Ways Switch::find_ways(BindingSlot slot, const Ip& client, const Generat
 Switch::KnownWay Switch::claim(const Ip& address, const NextHop& next, const Generation& generation,
                                Tick now) noexcept {
   const HopIndex hop = shared_.hops.find_or_claim(next.port, next.address, now);
-  return {address, hop, hop == kNoHop ? kNoVersion : generation.routes_version};
+  return {address, hop, hop == kNoHop ? KnownWay::kUnknown : generation.routes_serial};
 }
 
 Fate Switch::refresh_ways(Session& session, const Generation& generation, Tick now) noexcept {
+  if (session.routes_version == generation.routes_version) return Fate::to_real;
   const Ways ways = find_ways(session.binding, session.client, generation, now);
   if (ways.problem != Fate::to_real) return ways.problem;
   session.set_ways(ways.hop);

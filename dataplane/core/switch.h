@@ -147,9 +147,10 @@ class Switch {
 
   /// The hop to an address, and the routes that led to it.
   struct KnownWay {
+    static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
     Ip address;
     HopIndex hop = kNoHop;
-    std::uint16_t version = kNoVersion;
+    std::uint64_t routes_serial = kUnknown;
   };
 
   /// Sessions of this worker that the tallies include; all are of the one epoch that it has settled last.
@@ -272,6 +273,7 @@ class Switch {
   void answer_reset(const Event& event) noexcept;
   void tell(Session& session, Side to, const ResetNumbers& numbers, Fate fate, Spares& spares,
             Tick now) noexcept;
+  [[nodiscard]] bool goes_on(Session& session, const Generation& generation, Tick now) noexcept;
   bool expire(Session& session, Spares& spares, const Generation& generation, Tick now) noexcept;
   void settle() noexcept;
   void count(Session& session) noexcept;

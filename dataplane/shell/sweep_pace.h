@@ -12,7 +12,7 @@ namespace headgate::shell {
 class SweepPace {
  public:
   /// An idle session is forgotten at most so much later than its time says.
-  static constexpr std::uint64_t kRoundNs = 4'000'000'000;
+  static constexpr std::uint64_t kRoundNs = 8'000'000'000;
   /// Fewer are not worth a call; more would hold up the packets.
   static constexpr std::size_t kLeast = 32;
   static constexpr std::size_t kMost = 512;

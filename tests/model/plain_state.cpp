@@ -205,6 +205,10 @@ std::vector<Sent> PlainSwitch::sweep(Tick now) {
   std::vector<Sent> resets;
   for (auto& [key, client] : clients_) client.possible.clear();
   for (Found session = sessions_.begin(); session != sessions_.end();) {
+    if (session->terminated) {
+      session->half_open = false;
+      let_go(*session, now);
+    }
     if (now.since(session->seen) <= static_cast<std::int32_t>(lifetime(*session))) {
       ++session;
       continue;
