@@ -244,7 +244,8 @@ void Director::index_layout(Layout& layout) const {
     }
   }
   std::vector<EndpointTable::Entry> former;
-  for (const BindingSlot slot : lingering_) former.push_back({bound_[slot].key.vip, 0, Protocol::icmp, 0});
+  for (const BindingSlot slot : lingering_)
+    former.push_back({shared_.bindings[slot].vip(), 0, Protocol::icmp, 0});
   layout.by_vip = EndpointTable(services);
   layout.former_vips = EndpointTable(former);
   layout.vips = EndpointTable(vips);

@@ -66,6 +66,11 @@ void Director::recall(const memory::Slots& slots) {
     const auto found = slots_.find(bound_[slot].key);
     return found != slots_.end() && found->second == slot;
   });
+  for (const BindingSlot slot : free_) {
+    if (!held(slot)) continue;
+    bound_[slot].base = sums(slot);
+    lingering_.push_back(slot);
+  }
   base_ = slots.base();
   base_.mutable_fate()->Resize(kFates, 0);
   close_unknown();

@@ -234,10 +234,37 @@ TEST(Recovery, SessionsOfBindingsThatNobodyKnowsAreClosed) {
   }
 }
 
+// Whose packets another worker may have to be handed: who sends to it is a client.
+TEST(Recovery, AVipThatWentIsKnownAsOneWhileItsSessionsAreRemembered) {
+  const Memory memory;
+  Stored stored;
+  const auto is_known = [](const Core& core) {
+    const core::Layout& layout = *core.generation->layout;
+    EXPECT_FALSE(layout.is_vip(address(kVip)));
+    return layout.is_or_was_vip(address(kVip));
+  };
+  {
+    Core core(memory, all_open(web(1)));
+    core.pass(ip(kClient, kVip).tcp(40000, 80, kSyn).in(kClientPort));
+    ASSERT_EQ(core.worker.sessions(), 1u);
+    core.publish(Site());
+    EXPECT_TRUE(is_known(core));
+    stored = core.store();
+  }
+  Core core(memory, stored);
+  EXPECT_EQ(core.worker.sessions(), 1u);
+  EXPECT_TRUE(is_known(core));
+  std::size_t cursor = 0, cleared = 0;
+  EXPECT_FALSE(core.worker.clear(cursor, kSessions, {}, cleared));
+  core.publish(Site());
+  EXPECT_FALSE(is_known(core));
+}
+
 TEST(Recovery, EntriesThatNoSwitchWroteAreDropped) {
   const Left left;
   std::mt19937 random(3);
   const Memory damaged(left.memory);
+  std::size_t dropped = 0;
   for (int round = 0; round < 100; ++round) {
     damaged.take_sessions(left.memory);
     for (int i = 0; i < 40; ++i) {
@@ -246,11 +273,14 @@ TEST(Recovery, EntriesThatNoSwitchWroteAreDropped) {
     }
     Core core(damaged, left.stored, time_of(Left::kSteps));  // must neither crash nor hang, nor lose count
     expect_exact_counts(core);
+    ASSERT_LE(core.worker.sessions(), left.sessions.size());
+    dropped += left.sessions.size() - core.worker.sessions();
     for (std::uint64_t number = Left::kSteps; number < Left::kSteps + 50; ++number) step(core, number);
     core.worker.sweep(core.now, 0);
     expect_exact_counts(core);
     if (HasFailure()) return;
   }
+  EXPECT_GT(dropped, 0u);
 }
 
 }  // namespace
