@@ -122,7 +122,6 @@ template <Transport transport>
   parsed.end = static_cast<std::uint16_t>(parsed.v6 ? parsed.l4 + load16(ip + offset::ip6_length)
                                                     : kEthernetHeader + load16(ip + offset::ip_length));
   if (parsed.is_tcp()) parsed.flags = l4[offset::tcp_flags] & 0x3f;
-  parsed.plain = !parsed.is_tcp() || is_plain(parsed.flags);
   return parsed;
 }
 

@@ -31,7 +31,6 @@ Shape parse_tcp(const Frame& frame, Parsed& parsed) noexcept {
   if (header < kTcpHeader) return Shape::malformed;
   if (header > room && parsed.part == Part::whole) return Shape::truncated;
   parsed.flags = tcp[offset::tcp_flags] & 0x3f;
-  parsed.plain = is_plain(parsed.flags);
   return Shape::whole;
 }
 
@@ -43,7 +42,6 @@ Shape parse_udp(const Frame& frame, Parsed& parsed) noexcept {
   const std::size_t length = load16(udp + offset::udp_length);
   if (length < kUdpHeader || (length > room && parsed.part == Part::whole)) return Shape::udp_length;
   if (parsed.v6 && load16(udp + offset::udp_checksum) == 0) return Shape::udp_checksum;
-  parsed.plain = true;
   return Shape::whole;
 }
 
@@ -61,7 +59,6 @@ Shape parse_fragment(const Frame& frame, const IpHeader& header, Parsed& parsed)
   parsed.part = header.later_fragment() ? Part::later : Part::first;
   if (parsed.part == Part::later) return Shape::fragment;
   const Shape shape = parse_l4(frame, parsed);
-  parsed.plain = false;
   return shape == Shape::whole || shape == Shape::truncated ? Shape::fragment : shape;
 }
 

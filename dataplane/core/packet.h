@@ -91,8 +91,6 @@ struct Parsed {
   Part part = Part::whole;
   bool v6 = false;
   Protocol protocol = Protocol::tcp;  ///< of shape whole, other and fragment: what IP says is inside
-  /// Neither opens nor ends a connection: TCP with ACK and without SYN, FIN and RST; UDP.
-  bool plain = false;
   std::uint8_t ttl = 0;    ///< or hop limit
   std::uint8_t flags = 0;  ///< TCP control bits
   std::uint16_t l4 = 0;    ///< offset of the TCP or UDP header in the frame

@@ -42,7 +42,8 @@ void expect_agreement(const Frame& frame, const Parsed& parsed) {
   EXPECT_EQ(parsed_of(frame), parsed);
   EXPECT_EQ(parsed.shape, Shape::whole);
   EXPECT_EQ(glance.hash, hash(parsed.key, parsed.transport(), kSeed));
-  EXPECT_EQ(glance.plain, parsed.plain && parsed.ttl > 1 ? parsed.transport() : Transport{});
+  const bool plain = !parsed.is_tcp() || is_plain(parsed.flags);
+  EXPECT_EQ(glance.plain, plain && parsed.ttl > 1 ? parsed.transport() : Transport{});
   if (parsed.is_tcp()) {
     EXPECT_EQ(glance.payload, payload_of(frame, parsed));
   }
