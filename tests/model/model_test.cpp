@@ -153,42 +153,12 @@ TEST(Model, LimitsAndStandInsAreKeptByTwoWorkersTogether) {
   tell({.seed = 500, .options = {.workers = 2}, .limits = RandomSite::Limits::some});
 }
 
-// A run that never comes to a rule proves nothing about it.
+// A run that never comes to a rule proves nothing about it. Three rules are for packets and tables that the
+// random traffic does not have; header_test and forward_test show them.
 TEST(Model, TheTrafficMeetsEveryFate) {
   using core::Fate;
-  static constexpr std::array kFates = {Fate::to_real,
-                                        Fate::to_client,
-                                        Fate::drop_fragment,
-                                        Fate::drop_fragment_bad,
-                                        Fate::drop_fragment_tiny,
-                                        Fate::drop_fragment_overlap,
-                                        Fate::drop_fragment_early,
-                                        Fate::error_to_real,
-                                        Fate::error_to_client,
-                                        Fate::drop_error_bad,
-                                        Fate::drop_error_no_session,
-                                        Fate::reset_no_real,
-                                        Fate::reset_terminated,
-                                        Fate::punt,
-                                        Fate::drop_truncated,
-                                        Fate::drop_bad_header,
-                                        Fate::drop_bad_checksum,
-                                        Fate::drop_udp_length,
-                                        Fate::drop_udp_checksum,
-                                        Fate::drop_land,
-                                        Fate::drop_no_flags,
-                                        Fate::drop_ttl,
-                                        Fate::drop_too_big,
-                                        Fate::drop_client_port,
-                                        Fate::drop_server_port,
-                                        Fate::drop_no_vport,
-                                        Fate::drop_no_session,
-                                        Fate::drop_bad_reset,
-                                        Fate::drop_oos_fin,
-                                        Fate::drop_martian,
-                                        Fate::drop_no_real,
-                                        Fate::drop_table_full,
-                                        Fate::drop_no_route};
+  static constexpr std::array kElsewhere = {Fate::drop_source_route, Fate::drop_extensions,
+                                            Fate::drop_no_neighbour};
   std::array<std::uint64_t, core::kFates> met{};
   for (std::uint64_t seed = 400; seed < 408; ++seed) {
     const bool narrow = seed % 2 == 0;
@@ -198,7 +168,11 @@ TEST(Model, TheTrafficMeetsEveryFate) {
     for (std::size_t fate = 0; fate < met.size(); ++fate)
       met[fate] += story.plain().fate(static_cast<core::Fate>(fate));
   }
-  for (const Fate fate : kFates) EXPECT_GT(met[static_cast<std::size_t>(fate)], 0u) << core::name(fate);
+  for (std::size_t index = 0; index < met.size(); ++index) {
+    const auto fate = static_cast<Fate>(index);
+    const bool elsewhere = std::ranges::find(kElsewhere, fate) != kElsewhere.end();
+    EXPECT_EQ(met[index] == 0, elsewhere) << core::name(fate);
+  }
 }
 
 }  // namespace

@@ -25,7 +25,9 @@ Ip RandomSite::rip(std::uint32_t real, bool ipv6) const {
 RandomSite::Service RandomSite::random_service(Dice& dice) const {
   static constexpr std::array<std::pair<int, int>, 4> kPorts = {
       {{80, 8080}, {443, 8080}, {53, 53}, {81, 81}}};
-  static constexpr std::array kMetrics = {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH};
+  static constexpr std::array kMetrics = {
+      forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,      forwarding::MINMISSES,
+      forwarding::PHASH,      forwarding::RESPONSE,   forwarding::BANDWIDTH, forwarding::SVCLEAST};
   const auto [vport, rport] = dice.one_of(kPorts);
   Service service{.virt = dice.between(1, kVirts),
                   .vport = static_cast<std::uint16_t>(vport),
@@ -37,7 +39,7 @@ RandomSite::Service RandomSite::random_service(Dice& dice) const {
                   .reset_on_expiry = dice.percent(50),
                   .drop_fragments = dice.percent(15)};
   for (std::uint32_t real = 1; real <= kReals; ++real) {
-    if (dice.percent(50)) service.weights[real] = dice.between(1, 4);
+    if (dice.percent(50)) service.weights[real] = dice.between(1, dice.percent(80) ? 4 : 48);
   }
   if (limits_ == Limits::some && dice.percent(70)) add_stand_ins(dice, service);
   return service;

@@ -131,16 +131,21 @@ class Choosers {
     }
     for (const auto& [number, slot] : limited) EXPECT_TRUE(shared_.tallies[slot].reserve(1));
     Reals out;
-    std::deque<core::TallySlot> sessions;
+    std::deque<const core::Member*> sessions;
+    const auto end = [&](const core::Member* member) {
+      shared_.give_back(member->real);
+      --shared_.current[member->binding];
+    };
     for (std::uint32_t client = 0; client < 300; ++client) {
       const core::Asking asking{.client = Ipv4{0x0a0a0100 + client * 7919}};
       const core::Member* member = core::pick(service, *built.selections[index], shared_, asking);
       if (member == nullptr) break;
       out.insert(member->number);
-      sessions.push_back(member->real);
-      if (sessions.size() > 60) shared_.give_back(sessions.front()), sessions.pop_front();
+      ++shared_.current[member->binding];
+      sessions.push_back(member);
+      if (sessions.size() > 60) end(sessions.front()), sessions.pop_front();
     }
-    for (const core::TallySlot slot : sessions) shared_.give_back(slot);
+    std::ranges::for_each(sessions, end);
     for (const auto& [number, slot] : limited) shared_.give_back(slot);
     return out;
   }

@@ -87,6 +87,23 @@ TEST(Forward, WithoutARouteASessionWaitsForOne) {
               ElementsAre(session.at_server(session.says(kAck, "x")).out(kServerPort)));
 }
 
+TEST(Forward, WithoutRoomForANeighbourASessionIsRefusedAndTheOthersGoOn) {
+  Bench bench(web(1));
+  const auto session = Connection::open(bench, 40000);
+  bench.fates();
+  std::uint32_t host = 0x0a000000;
+  const auto claim = [&] { return bench.shared.hops.find_or_claim(0, Ipv4{++host}, bench.now); };
+  while (claim() != core::kNoHop) {
+  }
+  EXPECT_THAT(bench.from_client(ip("10.10.1.77", kVip).tcp(40000, 80, kSyn)), IsEmpty());
+  EXPECT_EQ(bench.fates(), (Fates{{Fate::drop_no_neighbour, 1}}));
+  EXPECT_EQ(bench.sessions(), 1u);
+  EXPECT_EQ(bench.current(1), 1u);
+  const Packet data = session.says(kAck, "data");
+  EXPECT_THAT(bench.from_client(data), ElementsAre(session.at_server(data).out(kServerPort)));
+  EXPECT_EQ(Connection::open(bench, 40001).server_address(), kServer1) << "of a known neighbour";
+}
+
 // A binding's slot is given away again when every other has been: to a server elsewhere, under the same
 // routes.
 TEST(Forward, AServerInAnothersSlotIsReachedAtItsOwnAddress) {
