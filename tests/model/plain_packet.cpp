@@ -2,6 +2,7 @@
 #include "tests/model/plain_packet.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headgate::testing::plain {
 namespace {
@@ -41,6 +42,21 @@ Kind look_at_transport(const Bytes& in, View& view) {
   return view.fragment ? Kind::fragment : Kind::whole;
 }
 
+// Options of IPv4 (RFC 791, 3.1): one octet each, or with a length of all of it; 0 ends them.
+Kind look_at_options4(const Bytes& in, std::size_t at, std::size_t end) {
+  while (at < end && in[at] != 0) {
+    const bool routes = in[at] == 131 || in[at] == 137;  // loose, strict
+    if (routes) return Kind::source_route;
+    if (in[at] == 1) {
+      ++at;
+      continue;
+    }
+    if (at + 1 >= end || in[at + 1] < 2 || at + in[at + 1] > end) return Kind::malformed;
+    at += in[at + 1];
+  }
+  return Kind::whole;
+}
+
 Kind look_at_ipv4(const Bytes& in, View& view) {
   if (in.size() < kIp + 20) return Kind::truncated;
   const std::size_t header = in[kIp] % 16 * 4u;
@@ -51,6 +67,8 @@ Kind look_at_ipv4(const Bytes& in, View& view) {
   if (internet_checksum(slice(in, kIp, kIp + header)) != 0) return Kind::checksum;
   view.source = Ipv4{get32(in, kIp + 12)};
   view.destination = Ipv4{get32(in, kIp + 16)};
+  const Kind options = look_at_options4(in, kIp + 20, kIp + header);
+  if (options != Kind::whole) return options;
   view.ttl = in[kIp + 8];
   view.protocol = in[kIp + 9];
   view.l4 = kIp + header;
@@ -63,28 +81,56 @@ Kind look_at_ipv4(const Bytes& in, View& view) {
 }
 
 // One of offset 0 that is all of its datagram is no fragment (RFC 6946).
-void look_at_fragment_header(const Bytes& in, View& view) {
-  view.id = get32(in, view.l4 + 4);
-  view.more = (get16(in, view.l4 + 2) & 1) != 0;
-  view.offset = get16(in, view.l4 + 2) & 0xfff8;
+void look_at_fragment_header(const Bytes& in, std::size_t at, View& view) {
+  view.id = get32(in, at + 4);
+  view.more = (get16(in, at + 2) & 1) != 0;
+  view.offset = get16(in, at + 2) & 0xfff8;
   view.fragment = view.more || view.offset != 0;
 }
 
-// Goes over the extension headers; the switch follows eight of them.
-Kind look_behind_extensions(const Bytes& in, View& view) {
-  for (int seen = 0; seen <= 8; ++seen) {
-    const std::uint8_t kind = view.protocol;
-    const bool piece = kind == kFragmentHeader;
-    const bool options = kind == kHopByHop || kind == kRouting || kind == kDestinationOptions;
-    if (view.fragment || (!options && !piece)) return look_at_transport(in, view);
-    if (view.l4 + 8 > view.end) return Kind::truncated;
-    view.protocol = in[view.l4];
-    if (piece) look_at_fragment_header(in, view);
-    const std::size_t size = piece ? 8 : (in[view.l4 + 1] + 1) * 8u;
-    if (view.l4 + size > view.end) return Kind::truncated;
-    view.l4 += size;
+// Options of IPv6 (RFC 8200, 4.2): an octet of padding, or with a length of what follows it.
+bool fit6(const Bytes& in, std::size_t at, std::size_t end) {
+  while (at < end) {
+    const std::size_t size = in[at] == 0 ? 1 : at + 1 < end ? in[at + 1] + 2u : end;
+    if (at + size > end) return false;
+    at += size;
   }
-  return Kind::malformed;
+  return true;
+}
+
+bool extends(std::uint8_t protocol) {
+  return protocol == kHopByHop || protocol == kRouting || protocol == kFragmentHeader ||
+         protocol == kDestinationOptions;
+}
+
+// One extension header, the `seen`th.
+Kind look_at_extension(const Bytes& in, View& view, int seen, bool& had_piece) {
+  if (view.l4 + 8 > view.end) return Kind::truncated;
+  const std::uint8_t kind = view.protocol;
+  const bool piece = kind == kFragmentHeader;
+  const std::size_t end = view.l4 + (piece ? 8 : (in[view.l4 + 1] + 1) * 8u);
+  if (end > view.end) return Kind::truncated;
+  const std::size_t at = std::exchange(view.l4, end);
+  view.protocol = in[at];
+  if (piece && std::exchange(had_piece, true)) return Kind::malformed;
+  if (piece) look_at_fragment_header(in, at, view);
+  const bool routes = kind == kRouting && (in[at + 2] == 0 || in[at + 3] != 0);  // RFC 5095, RFC 8200, 4.4
+  if (routes) return Kind::source_route;
+  if (kind == kHopByHop && seen != 0) return Kind::malformed;
+  const bool options = kind == kHopByHop || kind == kDestinationOptions;
+  return options && !fit6(in, at + 2, end) ? Kind::malformed : Kind::whole;
+}
+
+// Goes over the extension headers; the switch looks through eight, of 192 octets.
+Kind look_behind_extensions(const Bytes& in, View& view) {
+  bool had_piece = false;
+  for (int seen = 0; extends(view.protocol) && !view.fragment; ++seen) {
+    if (seen == 8) return Kind::extensions;
+    const Kind kind = look_at_extension(in, view, seen, had_piece);
+    if (kind != Kind::whole) return kind;
+    if (view.l4 > kIp + 40 + 192) return Kind::extensions;
+  }
+  return extends(view.protocol) ? Kind::extensions : look_at_transport(in, view);
 }
 
 Kind look_at_ipv6(const Bytes& in, View& view) {

@@ -17,6 +17,8 @@ enum class Kind : std::uint8_t {
   truncated,        ///< shorter than its headers say
   malformed,        ///< a header says what can't be
   checksum,         ///< the IPv4 header's is wrong
+  source_route,     ///< its sender chose the way
+  extensions,       ///< more extension headers of IPv6 than the switch looks through
   udp_length,       ///< UDP that says to be shorter than its header, or longer than IP says
   no_udp_checksum,  ///< UDP over IPv6 has to have one (RFC 8200, 8.1)
   fragment,         ///< of TCP or UDP

@@ -180,6 +180,10 @@ Outcome PlainSwitch::without_session(const Packet& packet, const Choice& choice)
       return only(Fate::drop_bad_header);
     case Kind::checksum:
       return only(Fate::drop_bad_checksum);
+    case Kind::source_route:
+      return only(concerns(view) ? Fate::drop_source_route : Fate::punt);
+    case Kind::extensions:
+      return only(concerns(view) ? Fate::drop_extensions : Fate::punt);
     case Kind::udp_length:
       return only(Fate::drop_udp_length);
     case Kind::no_udp_checksum:

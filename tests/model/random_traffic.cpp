@@ -107,6 +107,28 @@ Packet odd(Dice& dice) {
                           : flow.carrying(47, {1, 2, 3, 4});
 }
 
+// Well-formed ones and others.
+Bytes random_options(Dice& dice, std::size_t size, const std::vector<std::uint8_t>& kinds) {
+  Bytes out(size);
+  for (auto& octet : out) octet = static_cast<std::uint8_t>(dice.below(dice.percent(70) ? 5 : 256));
+  if (dice.percent(60)) out[0] = dice.one_of(kinds);
+  return out;
+}
+
+Packet extended(Dice& dice, Packet packet) {
+  static constexpr std::array<std::uint8_t, 3> kKinds = {0, 43, 60};
+  const std::uint32_t count = dice.percent(70) ? 1 : dice.between(1, 12);
+  const bool all_usual = dice.percent(60);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const bool usual = all_usual || dice.percent(50);
+    const std::uint32_t words = usual ? 1 : dice.percent(90) ? dice.between(1, 3) : dice.between(4, 30);
+    Bytes octets = {0, static_cast<std::uint8_t>(words - 1)};  // the writer fills in what is next
+    append(octets, usual ? Bytes{1, 4, 0, 0, 0, 0} : random_options(dice, words * 8 - 2, {0, 1, 2, 4}));
+    packet = packet.with_extension(!usual ? dice.one_of(kKinds) : i == 0 ? 0 : 60, std::move(octets));
+  }
+  return packet;
+}
+
 Packet varied(Dice& dice, Packet packet) {
   if (dice.percent(3)) packet.time_to_live = static_cast<std::uint8_t>(dice.below(3));
   if (dice.percent(5)) packet.traffic_class = static_cast<std::uint8_t>(dice.below(256));
@@ -114,11 +136,12 @@ Packet varied(Dice& dice, Packet packet) {
   if (packet.is_ipv6()) {
     if (dice.percent(5)) packet.fragment_header = true;  // all in one
     if (dice.percent(5)) packet.flow_label = dice.below(1u << 20);
-    if (dice.percent(10)) packet = packet.with_extension(dice.percent(50) ? 0 : 60, {0, 0, 1, 4, 0, 0, 0, 0});
+    if (dice.percent(10)) packet = extended(dice, std::move(packet));
   } else {
     if (dice.percent(5) && !packet.is_fragment()) packet.identification = dice.below(65536);
     if (dice.percent(5)) packet.fragment |= kDontFragment;
     if (dice.percent(5)) packet.ip_options = {1, 1, 1, 0};
+    if (dice.percent(3)) packet.ip_options = random_options(dice, dice.between(1, 10) * 4, {7, 68, 131, 137});
   }
   if (dice.percent(10) && packet.protocol == kTcp) packet.options = {2, 4, 5, 0xb4};
   if (dice.percent(10) && packet.protocol == kUdp && !packet.raw) packet.checksum = 0;
