@@ -222,9 +222,11 @@ TEST(Reset, NumbersAreThoseItsReceiverBelieves) {
             (ResetNumbers{.acknowledgement = 9, .acknowledges = true}));
   EXPECT_EQ(reset_to_sender({.flags = tcp::fin, .sequence = 0xffffffff}),
             (ResetNumbers{.acknowledgement = 0, .acknowledges = true}));
-  EXPECT_EQ(reset_to_receiver({.flags = tcp::ack, .sequence = 5, .acknowledgement = 9, .payload = 3}),
+  EXPECT_EQ(reset_to_receiver({.flags = tcp::ack, .sequence = 5, .acknowledgement = 9, .payload = 3}, 5),
             (ResetNumbers{.sequence = 5, .acknowledgement = 9, .acknowledges = true}));
-  EXPECT_EQ(reset_to_receiver({.flags = tcp::syn, .sequence = 5}), (ResetNumbers{.sequence = 5}));
+  EXPECT_EQ(reset_to_receiver({.flags = tcp::syn, .sequence = 5}, 5), (ResetNumbers{.sequence = 5}));
+  EXPECT_EQ(reset_to_receiver({.sequence = 0xffffffff}, 2), (ResetNumbers{.sequence = 2})) << "sent again";
+  EXPECT_EQ(reset_to_receiver({.sequence = 2}, 0xffffffff), (ResetNumbers{.sequence = 2})) << "news";
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ ResetNumbers reset_to_sender(const Segment& segment) noexcept {
   return {.sequence = 0, .acknowledgement = segment.end(), .acknowledges = true};
 }
 
-ResetNumbers reset_to_receiver(const Segment& segment) noexcept {
-  return {.sequence = segment.sequence,
+ResetNumbers reset_to_receiver(const Segment& segment, std::uint32_t expected) noexcept {
+  const bool behind = static_cast<std::int32_t>(expected - segment.sequence) > 0;
+  return {.sequence = behind ? expected : segment.sequence,
           .acknowledgement = segment.acknowledgement,
           .acknowledges = (segment.flags & tcp::ack) != 0};
 }

@@ -16,6 +16,9 @@ Outcome only(Fate fate) {
   return {.fate = fate};
 }
 
+// Sequence numbers go round: a number is after another by less than this.
+constexpr std::uint32_t kHalf = (1u << 31) - 1;
+
 // Why a packet without a session is dropped that opens none.
 Fate stray(const View& view) {
   if (!view.tcp()) return Fate::drop_no_session;
@@ -155,7 +158,11 @@ Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool
   const bool ways = find_ways(session);
   Outcome outcome = only(Fate::reset_terminated);
   if (ways && !(from_client ? session.told_real : session.told_client)) {
-    outcome.own.push_back(tell(session, !from_client, {view.sequence, view.acknowledgement, view.has(kAck)}));
+    const Connection& connection = session.connection;
+    const std::uint32_t acked = (from_client ? connection.client() : connection.real()).acked;
+    const bool again = (from_client || connection.answered()) && acked - view.sequence - 1 < kHalf;
+    outcome.own.push_back(
+        tell(session, !from_client, {again ? acked : view.sequence, view.acknowledgement, view.has(kAck)}));
     session.seen = packet.now;
   }
   (from_client ? session.told_client : session.told_real) = true;

@@ -13,6 +13,7 @@ namespace {
 using core::Fate;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class EndingTest : public ::testing::TestWithParam<const Bed*> {
  protected:
@@ -126,6 +127,32 @@ TEST_P(EndingTest, ADatagramsSessionHasNobodyToTell) {
   EXPECT_EQ(bench.from_server(ip(bed.server, bed.client).udp(5353, 40000, "answer")).size(), 1u);
   let_expire(bench);
   EXPECT_THAT(bench.told, IsEmpty());
+}
+
+// ---- Of a server that failed
+
+TEST_P(EndingTest, ASegmentThatComesAgainTellsTheOtherEndWithTheNumberItExpects) {
+  const std::string hundred(100, 'q'), fifty(50, 'a');
+  {
+    Bench bench(site({}));
+    const auto session = open(bench);
+    talk(bench, session);
+    bench.admit(1, forwarding::CLOSED);
+    const Packet again = session.answers(kAck, fifty).ack(1101);
+    const Packet to_client = session.client.reply(kRst | kAck).seq(5051).ack(1101);
+    EXPECT_THAT(bench.from_server(again),
+                UnorderedElementsAre(reset(to_client).out(kClientPort),
+                                     reset(again.reply(kRst).seq(1101)).out(kServerPort)));
+  }
+  Bench bench(site({}));
+  const auto session = open(bench);
+  talk(bench, session);
+  bench.admit(1, forwarding::CLOSED);
+  const Packet again = session.says(kAck, hundred).ack(5051);
+  const Packet to_server = session.server.reply(kRst | kAck).seq(1101).ack(5051);
+  EXPECT_THAT(bench.from_client(again),
+              UnorderedElementsAre(reset(again.reply(kRst).seq(5051)).out(kClientPort),
+                                   reset(to_server).out(kServerPort)));
 }
 
 // ---- rstchk
