@@ -30,8 +30,8 @@ Fate Switch::end_terminated(const Event& event, Session& session, Side from) noe
   const Parsed& parsed = event.parsed;
   if (!parsed.is_tcp()) return Fate::drop_no_session;
   const Segment segment = segment_of(event.frame, parsed);
-  const bool ways = refresh_ways(session, event.generation, event.now) == Fate::to_real;
-  if (ways && event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0) {
+  if (event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0 &&
+      refresh_way(session, other(from), event.generation, event.now)) {
     const bool begun = from == Side::client || (session.marks & TcpLife::kAnswered) != 0;
     const std::uint32_t expected = begun ? session.from[from].acked : segment.sequence;
     tell(session, other(from), reset_to_receiver(segment, expected), Fate::reset_terminated, event.spares,

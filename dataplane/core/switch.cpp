@@ -228,4 +228,13 @@ Fate Switch::refresh_ways(Session& session, const Generation& generation, Tick n
   return Fate::to_real;
 }
 
+bool Switch::refresh_way(Session& session, Side to, const Generation& generation, Tick now) noexcept {
+  if (session.routes_version == generation.routes_version) return true;
+  const Ip& address = to == Side::client ? session.client : shared_.bindings[session.binding].rip();
+  const auto next = generation.routes->lookup(address);
+  const HopIndex hop = next ? claim(address, *next, generation, now).hop : kNoHop;
+  if (hop != kNoHop) session.from[other(to)].set_hop(hop);
+  return hop != kNoHop;
+}
+
 }  // namespace headgate::core

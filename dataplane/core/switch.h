@@ -231,6 +231,8 @@ class Switch {
                                Tick now) noexcept;
   /// to_real, or why there is no way.
   Fate refresh_ways(Session& session, const Generation& generation, Tick now) noexcept;
+  /// The way to one end, whatever has become of the way to the other; false when there is none.
+  bool refresh_way(Session& session, Side to, const Generation& generation, Tick now) noexcept;
 
   [[nodiscard]] bool leaves(const Event& event, HopIndex index, PortIndex port) noexcept;
   /// Translates and sends a packet that may leave, and says so.

@@ -155,9 +155,10 @@ Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool
   session.half_open = false;
   let_go(session, packet.now);
   if (!view.tcp()) return only(Fate::drop_no_session);
-  const bool ways = find_ways(session);
+  const auto way = way_to(from_client ? session.binding->key.rip : session.client);
   Outcome outcome = only(Fate::reset_terminated);
-  if (ways && !(from_client ? session.told_real : session.told_client)) {
+  if (way && !(from_client ? session.told_real : session.told_client)) {
+    (from_client ? session.to_real : session.to_client) = *way;
     const Connection& connection = session.connection;
     const std::uint32_t acked = (from_client ? connection.client() : connection.real()).acked;
     const bool again = (from_client || connection.answered()) && acked - view.sequence - 1 < kHalf;

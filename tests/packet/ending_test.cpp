@@ -155,6 +155,20 @@ TEST_P(EndingTest, ASegmentThatComesAgainTellsTheOtherEndWithTheNumberItExpects)
                                    reset(to_server).out(kServerPort)));
 }
 
+TEST_P(EndingTest, AClientIsToldThoughThereIsNoWayToItsServerAnyMore) {
+  Bench bench(site({}));
+  const auto session = open(bench);
+  std::vector<core::Route> routes = Bench::connected();
+  std::erase_if(routes, [](const core::Route& route) { return route.port != 0 || route.length == 0; });
+  bench.routes(routes);
+  bench.admit(1, forwarding::CLOSED);
+  const Packet data = session.answers(kAck, "data");
+  EXPECT_THAT(
+      bench.from_server(data),
+      UnorderedElementsAre(reset(session.at_client(session.answers(kRst | kAck)).ttl(64)).out(kClientPort),
+                           reset(data.reply(kRst).seq(1001)).out(kServerPort)));
+}
+
 // ---- rstchk
 
 TEST_P(EndingTest, AResetOutsideOfItsWindowIsDroppedAndCountedAndChangesNothing) {
