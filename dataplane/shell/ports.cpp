@@ -18,10 +18,12 @@ bool same(const forwarding::Port& a, const forwarding::Port& b) {
   return a.number() == b.number() && a.device() == b.device() && a.driver() == b.driver();
 }
 
-/// An AF_XDP port whose interface was deleted, or deleted and made anew, is dead.
-bool vanished(const OpenPort& port) {
-  return port.config.driver() == forwarding::XDP_SOCKET &&
-         interface_index(port.config.device()) != port.interface_index;
+/// An AF_XDP port is dead when its interface was deleted, or deleted and made anew, or when somebody took its
+/// steering program off.
+bool dead(const OpenPort& port) {
+  if (port.config.driver() != forwarding::XDP_SOCKET) return false;
+  const bool same_interface = interface_index(port.config.device()) == port.interface_index;
+  return !same_interface || (port.program && !port.program->is_on(port.config.device()));
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ void Ports::want(const forwarding::Generation& generation) {
 std::vector<OpenPort> Ports::take_unwanted() {
   const auto keep = [&](const OpenPort& port) {
     const auto found = wanted_.find(port.config.number());
-    return found != wanted_.end() && same(found->second.config, port.config) && !vanished(port);
+    return found != wanted_.end() && same(found->second.config, port.config) && !dead(port);
   };
   std::vector<OpenPort> kept;
   std::vector<OpenPort> unwanted;

@@ -35,7 +35,7 @@ struct OpenPort {
 };
 
 /// The ports of the running configuration: opened when it names them, tried again while that fails, closed
-/// when it does not name them any more or their interface has vanished.
+/// when it does not name them any more, or their interface or its steering program has vanished.
 class Ports {
  public:
   Ports(rte_mempool* buffers, std::string steering_file)

@@ -111,6 +111,7 @@ Result<SteeringProgram> SteeringProgram::from(int program_fd) {
   if (bpf_obj_get_info_by_fd(program_fd, &info, &length) != 0) return failure("maps of the steering program");
 
   SteeringProgram program;
+  program.id_ = info.id;
   for (std::size_t i = 0; i < std::min<std::size_t>(info.nr_map_ids, ids.size()); ++i) {
     Fd map(bpf_map_get_fd_by_id(ids[i]));
     bpf_map_info about{};
@@ -126,6 +127,12 @@ Result<SteeringProgram> SteeringProgram::from(int program_fd) {
     return Error{"the steering program lacks a map: is the object file of this version?"};
   }
   return program;
+}
+
+bool SteeringProgram::is_on(const std::string& interface) const noexcept {
+  __u32 id = 0;
+  const bool known = bpf_xdp_query_id(static_cast<int>(if_nametoindex(interface.c_str())), 0, &id) == 0;
+  return !known || id == id_;
 }
 
 Status SteeringProgram::update(const SteeringTables& tables) {

@@ -28,7 +28,11 @@ class SteeringProgram {
   /// update the program drops all TCP and UDP. An error leaves the maps with no less than they had.
   [[nodiscard]] Status update(const SteeringTables& tables);
 
+  /// False when an interface carries another program by now, or none; true as long as that can't be known.
+  [[nodiscard]] bool is_on(const std::string& interface) const noexcept;
+
  private:
+  std::uint32_t id_ = 0;  ///< the kernel's, of the program
   Fd vips_, services_, locals_, ready_;
   SteeringTables current_;
   bool open_ = false;

@@ -85,6 +85,15 @@ class Killed(LabCase):
         self.assert_no_failures(clients.http(30, 6))
 
 
+class Meddling(LabCase):
+    def test_a_port_whose_steering_program_is_taken_off_steers_again(self):
+        with story.download_through(1) as download:
+            host.sh("ip", "-n", network.SWITCH, "link", "set", "port1", "xdp", "off")
+            wait_until(lambda: not clients.http(4, 4)["failures"], "requests to pass again", 20)
+            self.assertEqual(download.ask("go", 90), {"event": "done", "sha256": story.download_sum()})
+        self.switch.wait_all_up()
+
+
 class CommandLine(LabCase):
     def test_200_dropped_cli_connections_leave_room_for_the_next(self):
         for number in range(200):
