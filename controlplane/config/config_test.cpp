@@ -50,6 +50,10 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"/c/slb/virt 2/ena", "/cfg/slb/virt 2: is enabled but has no address; set vip"},
         Rule{"/c/slb/virt 2/ena/vip 10.10.1.5",
              "/cfg/slb/virt 2: vip 10.10.1.5 is the address of interface 1"},
+        Rule{"/c/slb/virt 2/ena/vip 10.10.1.255",
+             "/cfg/slb/virt 2: vip 10.10.1.255 is the broadcast address of interface 1"},
+        Rule{"/c/l3/if 1/broad 10.10.1.7\n/c/slb/real 3/rip 10.10.1.7",
+             "/cfg/slb/real 3: rip 10.10.1.7 is the broadcast address of interface 1"},
         Rule{"/c/slb/virt 2/ena/vip 10.10.2.12",
              "/cfg/slb/virt 2: vip 10.10.2.12 is the rip of real server 2"},
         Rule{"/c/slb/virt 2/ena/vip 10.10.1.100\n/c/slb/virt 2/service 80/group 1",
@@ -88,6 +92,13 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"/c/slb/adv/pmask 0.0.0.0", "/cfg/slb/adv: pmask 0.0.0.0 makes one client of all"},
         Rule{"/c/l3/route/add 10.20.0.1 255.255.0.0 10.10.2.1",
              "/cfg/l3/route 10.20.0.1 255.255.0.0: destination 10.20.0.1 has bits outside of its mask"}));
+
+TEST(Validate, ThereIsNoBroadcastAddressInASubnetOfTwo) {  // RFC 3021
+  EXPECT_THAT(
+      problems_with("/c/l3/if 2/addr 10.10.2.10/mask 255.255.255.254\n/c/slb/virt 2/ena/vip 10.10.2.11\n"
+                    "/c/slb/real 1/rip 10.9.9.9"),
+      IsEmpty());
+}
 
 // Reports 112: what looks like a duplicate and is none.
 TEST(Validate, OneAddressInTwoVirtualServersOnDifferentPortsIsFine) {

@@ -26,10 +26,15 @@ std::string service_path(const Virt& virt, const Service& service) {
                      port_text(static_cast<std::uint16_t>(service.vport())));
 }
 
-/// Whose address it already is: "interface 1"; empty when it is free.
-std::string owner_among_interfaces(const Config& config, const Ip& address) {
-  for (const Subnet& subnet : subnets(config))
-    if (subnet.address == address) return fmt::format("interface {}", subnet.interface);
+/// What an address is to the interfaces: "the address of interface 1"; empty when it is free. In a subnet of
+/// two addresses or one there is no broadcast address (RFC 3021).
+std::string role_among_interfaces(const Config& config, const Ip& address) {
+  for (const Subnet& subnet : subnets(config)) {
+    if (subnet.address == address) return fmt::format("the address of interface {}", subnet.interface);
+    const bool broadcasts = address.is_v4() && subnet.length + 1 < address.bits();
+    if (broadcasts && subnet.broadcast == address)
+      return fmt::format("the broadcast address of interface {}", subnet.interface);
+  }
   return {};
 }
 
@@ -48,8 +53,8 @@ void check_real(const Config& config, const Real& real, Problems& problems) {
   }
   if (!rip.is_host()) wrong(fmt::format("{} can't be the address of a server", rip.text()));
   if (!fits(real.ipver(), rip)) wrong(fmt::format("ipver does not fit the address {}", rip.text()));
-  if (const std::string owner = owner_among_interfaces(config, rip); !owner.empty())
-    wrong(fmt::format("rip {} is the address of {}", rip.text(), owner));
+  if (const std::string role = role_among_interfaces(config, rip); !role.empty())
+    wrong(fmt::format("rip {} is {}", rip.text(), role));
 }
 
 /// Counters, states and sessions are kept by the number of the server: one address, one number.
@@ -81,8 +86,8 @@ void check_vip(const Config& config, const Virt& virt, Problems& problems) {
   if (vip.none()) return wrong("is enabled but has no address; set vip");
   if (!vip.is_host()) wrong(fmt::format("{} can't be the address of a virtual server", vip.text()));
   if (!fits(virt.ipver(), vip)) wrong(fmt::format("ipver does not fit the address {}", vip.text()));
-  if (const std::string owner = owner_among_interfaces(config, vip); !owner.empty())
-    wrong(fmt::format("vip {} is the address of {}", vip.text(), owner));
+  if (const std::string role = role_among_interfaces(config, vip); !role.empty())
+    wrong(fmt::format("vip {} is {}", vip.text(), role));
   for (const Real& real : config.slb().real())
     if (address_of(real.rip()) == vip)
       wrong(fmt::format("vip {} is the rip of real server {}", vip.text(), real.number()));
