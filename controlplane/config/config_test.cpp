@@ -73,6 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
              "/cfg/l3/gw 1: gateway 192.0.2.1 is in the subnet of no enabled interface"},
         Rule{"/c/l3/gw 1/ena/addr 10.10.1.5",
              "/cfg/l3/gw 1: gateway 10.10.1.5 is the address of interface 1"},
+        Rule{"/c/l3/gw 1/ena/addr 10.10.1.100",
+             "/cfg/l3/gw 1: gateway 10.10.1.100 is the vip of virtual server 1"},
         Rule{"/c/slb/real 1/backup 1", "/cfg/slb/real 1: is its own backup"},
         Rule{"/c/slb/real 1/backup 9", "/cfg/slb/real 1: backup: real server 9 does not exist"},
         Rule{"/c/slb/real 1/backup g9", "/cfg/slb/real 1: backup: group 9 does not exist"},

@@ -119,6 +119,10 @@ void check_next_hop(const Config& config, const std::string& path, const Ip& gat
   else if (subnet->address == gateway)
     problems.push_back(
         {path, fmt::format("gateway {} is the address of interface {}", gateway.text(), subnet->interface)});
+  for (const Virt& virt : config.slb().virt())
+    if (virt.enabled() && !gateway.none() && address_of(virt.vip()) == gateway)
+      problems.push_back(
+          {path, fmt::format("gateway {} is the vip of virtual server {}", gateway.text(), virt.number())});
 }
 
 void check_routes(const Config& config, Problems& problems) {
