@@ -33,7 +33,7 @@ Fate Switch::end_terminated(const Event& event, Session& session, Side from) noe
   if (event.spares.used < event.spares.frames.size() && (session.told & told_of(other(from))) == 0 &&
       refresh_way(session, other(from), event.generation, event.now)) {
     const bool begun = from == Side::client || (session.marks & TcpLife::kAnswered) != 0;
-    const std::uint32_t expected = begun ? session.from[from].acked : segment.sequence;
+    const std::uint32_t expected = begun ? session.from[from].next : segment.sequence;
     tell(session, other(from), reset_to_receiver(segment, expected), Fate::reset_terminated, event.spares,
          event.now);
     session.seen = event.now;

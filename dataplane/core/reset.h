@@ -23,8 +23,9 @@ struct ResetNumbers {
 /// The answer to a segment of a connection that does not exist (RFC 9293, 3.10.7.1): back to its sender.
 [[nodiscard]] ResetNumbers reset_to_sender(const Segment& segment) noexcept;
 /// The end of a connection for the other side, as if the segment's sender had given up: it takes the
-/// segment's place. A segment that comes again is behind what its receiver expects at least, which is the one
-/// number that it believes (RFC 5961, 3.2).
+/// segment's place. A segment that comes again gives way to the number `expected` after all that was sent:
+/// where that is too early, the receiver asks back, and what is behind its own number it ignores (RFC
+/// 5961, 3.2).
 [[nodiscard]] ResetNumbers reset_to_receiver(const Segment& segment, std::uint32_t expected) noexcept;
 
 /// The least that Ethernet carries, without FCS.

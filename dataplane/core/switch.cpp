@@ -125,8 +125,10 @@ void Switch::note(const Event& event, Session& session, Side from) noexcept {
     session.marks |= TcpLife::kAnswered | TcpLife::kOpen;
   }
   note_ends(event, session, before, from);
-  // A closed session's time runs, whatever still passes.
-  if (before != Life::closed) session.seen = event.now;
+  // A closed session's time runs, whatever still passes; and that of a client that does not answer, however
+  // often its server asks.
+  const bool asks_again = from == Side::real && session.life().life() == Life::syn;
+  if (before != Life::closed && !asks_again) session.seen = event.now;
 }
 
 void Switch::note_segment(Session& session, Side from, const Segment& segment) noexcept {

@@ -146,7 +146,8 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
     let_go(session, packet.now);
     uncount(session);
   }
-  if (before != Life::closed) session.seen = packet.now;
+  const bool asks_again = !from_client && after == Life::syn;
+  if (before != Life::closed && !asks_again) session.seen = packet.now;
 }
 
 // Both ends are told by a reset each, from the next packet of either.
@@ -160,10 +161,10 @@ Outcome PlainSwitch::end_terminated(const Packet& packet, Session& session, bool
   if (way && !(from_client ? session.told_real : session.told_client)) {
     (from_client ? session.to_real : session.to_client) = *way;
     const Connection& connection = session.connection;
-    const std::uint32_t acked = (from_client ? connection.client() : connection.real()).acked;
-    const bool again = (from_client || connection.answered()) && acked - view.sequence - 1 < kHalf;
+    const std::uint32_t next = (from_client ? connection.client() : connection.real()).next;
+    const bool again = (from_client || connection.answered()) && next - view.sequence - 1 < kHalf;
     outcome.own.push_back(
-        tell(session, !from_client, {again ? acked : view.sequence, view.acknowledgement, view.has(kAck)}));
+        tell(session, !from_client, {again ? next : view.sequence, view.acknowledgement, view.has(kAck)}));
     session.seen = packet.now;
   }
   (from_client ? session.told_client : session.told_real) = true;

@@ -139,7 +139,7 @@ TEST_P(EndingTest, ASegmentThatComesAgainTellsTheOtherEndWithTheNumberItExpects)
     talk(bench, session);
     bench.admit(1, forwarding::CLOSED);
     const Packet again = session.answers(kAck, fifty).ack(1101);
-    const Packet to_client = session.client.reply(kRst | kAck).seq(5051).ack(1101);
+    const Packet to_client = session.client.reply(kRst | kAck).seq(5071).ack(1101);
     EXPECT_THAT(bench.from_server(again),
                 UnorderedElementsAre(reset(to_client).out(kClientPort),
                                      reset(again.reply(kRst).seq(1101)).out(kServerPort)));
@@ -149,7 +149,7 @@ TEST_P(EndingTest, ASegmentThatComesAgainTellsTheOtherEndWithTheNumberItExpects)
   talk(bench, session);
   bench.admit(1, forwarding::CLOSED);
   const Packet again = session.says(kAck, hundred).ack(5051);
-  const Packet to_server = session.server.reply(kRst | kAck).seq(1101).ack(5051);
+  const Packet to_server = session.server.reply(kRst | kAck).seq(1111).ack(5051);
   EXPECT_THAT(bench.from_client(again),
               UnorderedElementsAre(reset(again.reply(kRst).seq(5051)).out(kClientPort),
                                    reset(to_server).out(kServerPort)));

@@ -243,6 +243,19 @@ TEST(Session, HandshakesThatNoClientCompletesLeaveAfterTheHalfOpenTime) {
   reaches_server(bench, legitimate, legitimate.says(kAck, "on"));
 }
 
+TEST(Session, AServerThatGoesOnAskingDoesNotKeepAHalfOpenSession) {
+  Bench bench(web(1));
+  const auto session = Connection::begin(bench, 40000);
+  for (std::uint32_t second = 1; second < core::Switch::kHalfOpenSeconds; second += 2) {
+    bench.wait(2);
+    reaches_client(bench, session, session.answers(kSyn | kAck).seq(5000).ack(1001));
+    EXPECT_EQ(bench.sweep(), 0u);
+  }
+  bench.wait(1);
+  EXPECT_EQ(bench.sweep(), 1u);
+  EXPECT_EQ(bench.stats().half_open_sessions(), 0u);
+}
+
 TEST(Session, ARefusedSynIsReportedToItsTargetOnce) {
   Bench bench(web(1));
   const auto session = Connection::begin(bench, 40000);
