@@ -99,6 +99,34 @@ TEST(Reconcile, PutsBackWhatWasLostWithTheInterface) {
   EXPECT_EQ(changes.add, (Placed{{kVip}, {}}));
 }
 
+TEST(Reconcile, PutsBackTheSubnetOfAnAddressThatStands) {
+  const PlacedAddress subnet{"port1", Ipv4{0x0a0a0100}, 24};
+  const Placed wanted{{kInterface, kVip, kVip6}, {}};
+  EXPECT_EQ(reconcile(wanted, wanted, wanted).cut_off, std::set{kInterface}) << "VIPs have none";
+  const PlacedAddress link{"port1", *Ip::parse("fe80::5"), 64};
+  EXPECT_EQ(reconcile(wanted, {}, {{kVip6, link}, {}}).cut_off, std::set{link});
+  EXPECT_EQ(reconcile({}, {}, {{kInterface, link}, {}}).cut_off, std::set<PlacedAddress>{}) << "not ours";
+  EXPECT_EQ(reconcile(wanted, {}, {wanted.addresses, {}, {subnet}}).cut_off, std::set<PlacedAddress>{});
+  EXPECT_EQ(reconcile(wanted, wanted, {}).cut_off, std::set<PlacedAddress>{}) << "it comes with the address";
+}
+
+TEST(LinkLocal, IsMadeOfTheEthernetAddress) {
+  EXPECT_EQ(link_local("port1", {{0x02, 0x11, 0x22, 0x33, 0x44, 0x55}}),
+            (PlacedAddress{"port1", *Ip::parse("fe80::11:22ff:fe33:4455"), 64}));
+}
+
+TEST(LinkLocal, IsOursToGiveWhereThereIsNoOther) {
+  const PlacedAddress ours = link_local("port1", {{2, 0, 0, 0, 1, 5}});
+  const PlacedAddress others{"port1", *Ip::parse("fe80::5"), 64};
+  const Placed wanted{{kVip6}, {}};
+  const std::set<std::string> none, port1 = {"port1"};
+  EXPECT_EQ(without_link_local({{kInterface, kVip}, {}}, {}, {}), none) << "no IPv6 there";
+  EXPECT_EQ(without_link_local(wanted, {}, {}), port1);
+  EXPECT_EQ(without_link_local(wanted, {}, {{others}, {}}), none);
+  EXPECT_EQ(without_link_local(wanted, {}, {{ours}, {}}), none) << "the kernel made it";
+  EXPECT_EQ(without_link_local(wanted, {{ours}, {}}, {{ours}, {}}), port1) << "it stays ours";
+}
+
 TEST(Owned, SurvivesBeingWritten) {
   const Owned owned{{{kInterface, kVip, kVip6}, {kDefault, kDefault6, kRoute6}},
                     {{"/proc/sys/net/ipv4/conf/port1/arp_ignore", "0"}}};

@@ -60,11 +60,20 @@ class Linux final : public Kernel {
     const auto links = netlink_->links();
     const auto actual = netlink_->placed();
     if (!links || !actual) return {links ? actual.error().message : links.error().message};
-    const Wanted wanted = wanted_of(plan, names, *links, sentences);
+    Wanted wanted = wanted_of(plan, names, *links, sentences);
+    for (const std::string& device : without_link_local(wanted.placed, owned_.placed, *actual)) {
+      const PlacedAddress placed = link_local(device, links->at(device).mac);
+      wanted.placed.addresses.insert(placed);
+      wanted.origin[placed] = {.address = placed.address, .prefix = placed.prefix};
+    }
     const Changes changes = reconcile(wanted.placed, owned_.placed, *actual);
     own(changes, sentences);
     remove(changes.remove, *links, sentences);
     if (!wanted.placed.addresses.empty()) quiet_arp(sentences);
+    for (const PlacedAddress& address : changes.cut_off) {
+      const LinkInfo& link = links->at(address.device);
+      if (link.up) note(netlink_->add_subnet(address, link.index), sentences);
+    }
     add(changes.add, wanted, *links, sentences);
     owned_.placed = changes.owned;
     save(sentences);

@@ -105,8 +105,15 @@ class Socket final : public Netlink {
       const auto* info = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(message));
       const Attributes all = attributes(message, sizeof *info);
       const Ip gateway = address(find(all, RTA_GATEWAY));
-      if (!is_ip(info->rtm_family) || info->rtm_table != RT_TABLE_MAIN || gateway.none()) return;
-      result.routes.insert({address(find(all, RTA_DST)), info->rtm_dst_len, gateway});
+      if (!is_ip(info->rtm_family) || info->rtm_table != RT_TABLE_MAIN || info->rtm_type != RTN_UNICAST)
+        return;
+      const Ip destination = address(find(all, RTA_DST));
+      const nlattr* out = find(all, RTA_OIF);
+      char name[IF_NAMESIZE] = {};
+      if (!gateway.none())
+        result.routes.insert({destination, info->rtm_dst_len, gateway});
+      else if (out != nullptr && if_indextoname(mnl_attr_get_u32(out), name) != nullptr)
+        result.subnets.insert({name, destination, info->rtm_dst_len});
     };
     if (const int error = dump<ifaddrmsg>(RTM_GETADDR, read_address)) return failure("list addresses", error);
     if (const int error = dump<rtmsg>(RTM_GETROUTE, read_route)) return failure("list routes", error);
@@ -148,6 +155,26 @@ class Socket final : public Netlink {
     return finish(message,
                   fmt::format("remove address {}/{} from {}", what.address.text(), what.prefix, what.device),
                   EADDRNOTAVAIL);
+  }
+
+  Status add_subnet(const PlacedAddress& what, int index) override {
+    constexpr std::uint32_t kMetric6 = 256;
+    const Ip subnet = prefix_of(what.address, what.prefix);
+    // Not exclusive: all interfaces have the same link-local subnet.
+    nlmsghdr* message = begin(RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE);
+    auto* info = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
+    info->rtm_family = family_of(subnet);
+    info->rtm_dst_len = static_cast<unsigned char>(what.prefix);
+    info->rtm_table = RT_TABLE_MAIN;
+    info->rtm_protocol = RTPROT_KERNEL;
+    info->rtm_scope = subnet.is_v4() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+    info->rtm_type = RTN_UNICAST;
+    put(message, RTA_DST, subnet);
+    mnl_attr_put_u32(message, RTA_OIF, static_cast<std::uint32_t>(index));
+    if (subnet.is_v4()) put(message, RTA_PREFSRC, what.address);
+    if (!subnet.is_v4()) mnl_attr_put_u32(message, RTA_PRIORITY, kMetric6);
+    return finish(message, fmt::format("add subnet {}/{} on {}", subnet.text(), what.prefix, what.device),
+                  EEXIST);
   }
 
   Status add(const Route& route) override {

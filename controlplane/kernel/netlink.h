@@ -24,7 +24,7 @@ class Netlink {
   virtual ~Netlink() = default;
 
   [[nodiscard]] virtual Result<std::map<std::string, LinkInfo>> links() = 0;
-  /// All addresses, and the routes of the main table that have a gateway.
+  /// All addresses, and of the main table the routes that have a gateway and the subnets.
   [[nodiscard]] virtual Result<Placed> placed() = 0;
   [[nodiscard]] virtual Result<std::map<Ip, Mac>> neighbours() = 0;
 
@@ -34,6 +34,8 @@ class Netlink {
   /// accord.
   [[nodiscard]] virtual Status add(const PlacedAddress& address, int index, const Ip& broadcast) = 0;
   [[nodiscard]] virtual Status remove(const PlacedAddress& address, int index) = 0;
+  /// The route to an address's subnet, as the kernel makes it with the address.
+  [[nodiscard]] virtual Status add_subnet(const PlacedAddress& address, int index) = 0;
   [[nodiscard]] virtual Status add(const Route& route) = 0;
   [[nodiscard]] virtual Status remove(const Route& route) = 0;
 };

@@ -28,6 +28,31 @@ void reconcile_one(const std::set<Item>& wanted, const std::set<Item>& owned, co
   (changes.owned.*part).insert((changes.add.*part).begin(), (changes.add.*part).end());
 }
 
+bool is_link_local(const PlacedAddress& placed) {
+  const auto& octets = placed.address.octets;
+  return !placed.address.is_v4() && octets[0] == 0xfe && (octets[1] & 0xc0) == 0x80;
+}
+
+std::set<std::string> speakers_of_ipv6(const Placed& placed) {
+  std::set<std::string> result;
+  for (const PlacedAddress& address : placed.addresses)
+    if (!address.address.is_v4()) result.insert(address.device);
+  return result;
+}
+
+std::set<PlacedAddress> cut_off(const Placed& wanted, const Placed& actual) {
+  const std::set<std::string> ipv6 = speakers_of_ipv6(wanted);
+  std::set<PlacedAddress> result;
+  for (const PlacedAddress& address : actual.addresses) {
+    const bool used =
+        wanted.addresses.contains(address) || (is_link_local(address) && ipv6.contains(address.device));
+    const bool host = address.prefix == address.address.bits();
+    const PlacedAddress subnet{address.device, prefix_of(address.address, address.prefix), address.prefix};
+    if (used && !host && !actual.subnets.contains(subnet)) result.insert(address);
+  }
+  return result;
+}
+
 struct Network {
   Ip address;
   unsigned prefix = 0;
@@ -60,7 +85,28 @@ Changes reconcile(const Placed& wanted, const Placed& owned, const Placed& actua
   Changes changes;
   reconcile_one(wanted.addresses, owned.addresses, actual.addresses, &Placed::addresses, changes);
   reconcile_one(wanted.routes, owned.routes, actual.routes, &Placed::routes, changes);
+  changes.cut_off = cut_off(wanted, actual);
   return changes;
+}
+
+PlacedAddress link_local(const std::string& device, const Mac& mac) {
+  constexpr unsigned kPrefix = 64;
+  PlacedAddress made{.device = device, .prefix = kPrefix};
+  auto& octets = made.address.octets;
+  octets = {0xfe, 0x80};
+  std::copy_n(mac.octets.begin(), 3, octets.begin() + 8);
+  std::copy_n(mac.octets.begin() + 3, 3, octets.begin() + 13);
+  octets[8] ^= 2;
+  octets[11] = 0xff;
+  octets[12] = 0xfe;
+  return made;
+}
+
+std::set<std::string> without_link_local(const Placed& wanted, const Placed& owned, const Placed& actual) {
+  std::set<std::string> result = speakers_of_ipv6(wanted);
+  for (const PlacedAddress& address : actual.addresses)
+    if (is_link_local(address) && !owned.addresses.contains(address)) result.erase(address.device);
+  return result;
 }
 
 std::string write_owned(const Owned& owned) {

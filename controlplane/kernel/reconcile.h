@@ -23,6 +23,7 @@ struct PlacedAddress {
 struct Placed {
   std::set<PlacedAddress> addresses;
   std::set<Route> routes;
+  std::set<PlacedAddress> subnets;  ///< networks that are on an interface, not behind a gateway
 
   bool operator==(const Placed&) const = default;
 };
@@ -40,7 +41,17 @@ struct Changes {
   Placed add;
   Placed remove;
   Placed owned;  ///< afterwards
+  /// Addresses that are there, link-local ones among them, but whose subnet is not any more: somebody flushed
+  /// the routes.
+  std::set<PlacedAddress> cut_off;
 };
+
+/// The link-local address that an interface with this Ethernet address has by itself (RFC 4291, appendix A).
+[[nodiscard]] PlacedAddress link_local(const std::string& device, const Mac& mac);
+/// Those interfaces among the addresses' that speak IPv6 and have no link-local address but one of ours:
+/// without one, the kernel asks for no neighbour.
+[[nodiscard]] std::set<std::string> without_link_local(const Placed& wanted, const Placed& owned,
+                                                       const Placed& actual);
 
 /// Adds what is wanted and not there, removes what is ours and no longer wanted. What is there without being
 /// ours was set by the administrator: it is used, not owned, and never removed.

@@ -54,6 +54,9 @@ struct steer_packet {
   struct steer_walk walk;
 };
 
+/* A frame to many is not for the switch, whatever IP says (RFC 1122, 3.3.6). */
+#define STEER_GROUP 1
+
 #define STEER_BE16(x) ((__be16)__builtin_bswap16(x))
 #define STEER_BE32(x) ((__be32)__builtin_bswap32(x))
 #define STEER_OFFSET_MASK STEER_BE16(0x1fff)
@@ -202,6 +205,8 @@ static inline __attribute__((always_inline)) enum steer_verdict steer(const void
                                                                       const void* tables) {
   struct steer_packet packet;
   const struct steer_walk* walk = &packet.walk;
+  const __u8* destination = (const __u8*)steer_at(frame, end, 0, ETH_ALEN);
+  if (!destination || (destination[0] & STEER_GROUP)) return STEER_KERNEL;
   if (!steer_read(frame, end, &packet, tables)) return STEER_KERNEL;
   const int icmp = walk->protocol == IPPROTO_ICMP || walk->protocol == STEER_ICMP6;
   if (icmp) return walk->later ? STEER_KERNEL : steer_icmp(frame, end, &packet, tables);

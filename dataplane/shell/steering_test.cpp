@@ -219,6 +219,19 @@ TEST_F(SteeringTest, RepliesOfARealServiceAreSwitchedUnlessTheyAnswerThisBox) {
   EXPECT_FALSE(switched(packet({"10.10.2.12", "10.10.1.10"}, ports(8080, 40000))));
 }
 
+TEST_F(SteeringTest, AFrameToManyIsNotTheSwitchsWhateverItHolds) {
+  for (const Bytes& one : {packet({"10.10.1.10", "10.10.1.100"}, ports(40000, 80)),
+                           packet({"10.10.2.11", "10.10.1.10"}, ports(8080, 40000)),
+                           packet6("2001:db8:1::10", "2001:db8:1::100", kTcp, ports(40000, 80))}) {
+    Bytes frame = one;
+    ASSERT_TRUE(switched(frame));
+    frame[0] = 0x03;
+    EXPECT_FALSE(switched(frame)) << "multicast";
+    std::fill_n(frame.begin(), 6, std::uint8_t{0xff});
+    EXPECT_FALSE(switched(frame)) << "broadcast";
+  }
+}
+
 TEST_F(SteeringTest, AVipIsNoAddressOfThisBox) {
   EXPECT_TRUE(switched(packet({"10.10.2.11", "10.10.1.100"}, ports(8080, 40000))));
 }

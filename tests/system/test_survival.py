@@ -94,6 +94,26 @@ class Meddling(LabCase):
         self.switch.wait_all_up()
 
 
+    def test_routes_and_addresses_that_were_flushed_come_back(self):
+        for port in ("port1", "port2"):
+            for what in ("route", "addr"):
+                with self.subTest(port=port, flushed=what):
+                    for family in ("-4", "-6"):
+                        host.sh("ip", "-n", network.SWITCH, family, what, "flush", "dev", port)
+                    wait_until(lambda: self.has_subnets(port), "subnets to be back", 20)
+                    host.sh("ip", "-n", network.SWITCH, "-6", "neigh", "flush", "dev", port)
+                    self.switch.wait_all_up()
+                    wait_until(lambda: not clients.http(4, 4)["failures"], "requests to pass again", 20)
+                    wait_until(lambda: not clients.http(4, 4, vip=network.VIP6)["failures"], "IPv6 to pass again", 20)
+
+    @staticmethod
+    def has_subnets(port):
+        """Both families' and the link-local one."""
+        shown = "".join(host.sh("ip", "-n", network.SWITCH, family, "route", "show", "dev", port).stdout
+                        for family in ("-4", "-6"))
+        return all(subnet in shown for subnet in ("10.10.", "2001:db8:", "fe80::/64"))
+
+
 class CommandLine(LabCase):
     def test_200_dropped_cli_connections_leave_room_for_the_next(self):
         for number in range(200):
