@@ -74,6 +74,12 @@ class FakeHeadgated : public Client {
   }
 
   Status edit(std::string_view lines, control::Edited& edited) {
+    const Status done = take(lines, edited);
+    edited.set_pending(!text::diff(running, pending).empty());
+    return done;
+  }
+
+  Status take(std::string_view lines, control::Edited& edited) {
     text::Position position;
     for (std::uint32_t taken = 0; !lines.empty(); edited.set_lines(++taken)) {
       const std::string_view line = line::take_line(lines);

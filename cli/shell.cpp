@@ -248,7 +248,7 @@ Status Shell::flush() {
       erased_ = false;
       return Error{one ? reply.error().message : lost};
     }
-    pending_ = pending_ || reply->error().empty() || reply->edited().lines() > 0;
+    pending_ = reply->edited().pending();
     if (reply->error().empty())
       waiting_.clear();
     else if (auto done = drop_refused(reply->edited().lines(), refusal(*reply)); !done)

@@ -138,6 +138,15 @@ TEST(Script, UnappliedChangesAtTheEndAreAFailure) {
   EXPECT_TRUE(script(headgated, "/c/slb/real 1/ena\nrevert\n").good);
 }
 
+TEST(Script, AnEditThatChangesNothingLeavesNothingToApply) {
+  FakeHeadgated headgated;
+  ASSERT_TRUE(script(headgated, "/c/slb/real 1/weight 5\napply\n").good);
+  const auto again = script(headgated, "/c/slb/real 1/weight 5\n");
+  EXPECT_EQ(again.shown, "");
+  EXPECT_TRUE(again.good);
+  EXPECT_TRUE(script(headgated, "/c/slb/real 1/weight 6\n/c/slb/real 1/weight 5\n").good) << "there and back";
+}
+
 TEST(Script, ExitEndsItAtAnyDepthAndNothingIsAsked) {
   FakeHeadgated headgated;
   const auto played = script(headgated, "/c/slb/real 1/ena/apply\nexit\nnonsense\n");

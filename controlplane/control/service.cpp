@@ -166,6 +166,7 @@ Reply Service::edit(Conversation& talk, const Edit& edit) {
   if (mine == nullptr) return failed(kNoSession);
   Reply reply;
   const Status applied = apply_lines(talk.peer.level, edit.lines(), mine->pending, *reply.mutable_edited());
+  reply.mutable_edited()->set_pending(mine->changed());
   engine_.candidates().store(talk.session);
   if (!applied.ok()) reply.add_error(applied.error().message);
   return reply;

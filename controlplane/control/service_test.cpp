@@ -38,12 +38,15 @@ class ServiceTest : public EngineTest {
 
 TEST_F(ServiceTest, EditIsPendingUntilApplied) {
   open(admin_);
-  EXPECT_EQ(edit(admin_, "/c/slb/real 1/weight 5").error_size(), 0);
+  const auto edited = edit(admin_, "/c/slb/real 1/weight 5");
+  EXPECT_EQ(edited.error_size(), 0);
+  EXPECT_TRUE(edited.edited().pending());
   const auto diff = ask(admin_, [](control::Request& request) { request.mutable_diff(); });
   EXPECT_THAT(diff.text().text(), testing::HasSubstr("weight 5"));
   EXPECT_EQ(engine_->running().slb().real(0).weight(), 1u);
   EXPECT_EQ(apply_now(admin_).error_size(), 0);
   EXPECT_EQ(engine_->running().slb().real(0).weight(), 5u);
+  EXPECT_FALSE(edit(admin_, "/c/slb/real 1/weight 5").edited().pending()) << "as it is already";
 }
 
 TEST_F(ServiceTest, ASessionIsResumedByItsUserOnly) {

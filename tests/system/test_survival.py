@@ -106,6 +106,12 @@ class Meddling(LabCase):
                     wait_until(lambda: not clients.http(4, 4)["failures"], "requests to pass again", 20)
                     wait_until(lambda: not clients.http(4, 4, vip=network.VIP6)["failures"], "IPv6 to pass again", 20)
 
+    def test_a_client_is_told_though_its_server_is_out_of_reach(self):
+        with story.download_through(1) as download:
+            host.sh("ip", "-n", network.SWITCH, "addr", "del", "10.10.2.5/24", "dev", "port2")
+            self.assertEqual(download.hear(60)["event"], "reset")
+        self.switch.wait_all_up()
+
     @staticmethod
     def has_subnets(port):
         """Both families' and the link-local one."""
