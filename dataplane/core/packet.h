@@ -91,10 +91,10 @@ struct Parsed {
   Part part = Part::whole;
   bool v6 = false;
   Protocol protocol = Protocol::tcp;  ///< of shape whole, other and fragment: what IP says is inside
-  std::uint8_t ttl = 0;    ///< or hop limit
-  std::uint8_t flags = 0;  ///< TCP control bits
-  std::uint16_t l4 = 0;    ///< offset of the TCP or UDP header in the frame
-  std::uint16_t end = 0;   ///< offset of the datagram's end, before Ethernet padding
+  std::uint8_t ttl = 0;               ///< or hop limit
+  std::uint8_t flags = 0;             ///< TCP control bits
+  std::uint16_t l4 = 0;               ///< offset of the TCP or UDP header in the frame
+  std::uint16_t end = 0;              ///< offset of the datagram's end, before Ethernet padding
   bool operator==(const Parsed&) const = default;
 
   [[nodiscard]] bool is_tcp() const noexcept { return protocol == Protocol::tcp; }
