@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run bench lab`: Headgate, nftables DNAT, HAProxy and testpmd side by side in one run.
+"""`./run bench lab`: Headgate, direct routing, nftables DNAT, HAProxy and testpmd side by side in one run.
 
     bench_lab.py BUILD [--only NAME,...] [--rounds N] [--seconds N]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured side by side: four ways from a client to the same kind of server, each in namespaces of its own.
+"""What is measured side by side: five ways from a client to the same kind of server, each in namespaces of its own.
 
-Headgate, nftables DNAT, and HAProxy in TCP mode join two subnets. testpmd only moves frames from one port to the
+Headgate, direct routing, nftables DNAT, and HAProxy in TCP mode join two subnets. testpmd only moves frames from one port to the
 other, so that its client sits in the servers' subnet: the ceiling for a DPDK program on these ports.
 """
 
@@ -122,12 +122,21 @@ class Contender:
         pass
 
 
-class Dnat(Contender):
-    name = "nft-dnat"
+class Routed(Contender):
+    """The kernel's forwarding, to the server's own address: no balancing at all."""
+
+    name, target = "routing", "10.10.2.11:8080"
 
     def start(self):
         self.route()
         network.set_sysctl(self.middle, "net.ipv4.ip_forward", 1)
+
+
+class Dnat(Routed):
+    name, target = "nft-dnat", Contender.target
+
+    def start(self):
+        super().start()
         sh(*inside(self.middle, "nft", "-f", "-"), input=DNAT)
 
 
@@ -171,7 +180,7 @@ class Headgate(Contender):
         switch.configure(HEADGATE)
 
 
-ALL = [Headgate, Dnat, Haproxy, Testpmd]
+ALL = [Headgate, Routed, Dnat, Haproxy, Testpmd]
 
 
 def write_bulk():
