@@ -137,6 +137,16 @@ probe::Kind kind_of(Health health) {
       return probe::Kind::http;
     case HEALTH_ICMP:
       return probe::Kind::icmp;
+    case HEALTH_HTTPHEAD:
+      return probe::Kind::httphead;
+    case HEALTH_SMTP:
+      return probe::Kind::smtp;
+    case HEALTH_POP3:
+      return probe::Kind::pop3;
+    case HEALTH_IMAP:
+      return probe::Kind::imap;
+    case HEALTH_NNTP:
+      return probe::Kind::nntp;
   }
   return probe::Kind::tcp;
 }
@@ -165,7 +175,7 @@ L4Port real_port(const Service& service) {
 
 probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Group& group,
                       Protocol protocol) {
-  if (protocol == Protocol::udp) return {probe::Kind::icmp, {}, {}};
+  if (protocol == Protocol::udp) return {.kind = probe::Kind::icmp};
   return probe::resolve({.health = kind_of(group.health()),
                          .content = group.content(),
                          .hname = service.hname(),

@@ -117,16 +117,24 @@ void check_protocols(const Service& service, Wrong wrong) {
     wrong("protocol is udp and udp is dis: nothing is left to balance");
 }
 
+template <class Wrong>
+void check_content(const Group& group, Wrong wrong) {
+  const std::string& content = group.content();
+  const bool http = group.health() == HEALTH_HTTP || group.health() == HEALTH_HTTPHEAD;
+  if (http && content.starts_with("//") && content.find('/', 2) == 2)
+    wrong(fmt::format("content \"{}\" of group {} names no host after //", content, group.number()));
+  const bool login = group.health() == HEALTH_POP3 || group.health() == HEALTH_IMAP;
+  if (login && !content.empty() && content.find(':', 1) == std::string::npos)
+    wrong(fmt::format("content of group {} is for a login: user:password", group.number()));
+}
+
 void check_service(const Config& config, const Virt& virt, const Service& service, Problems& problems) {
   const auto wrong = [&](std::string sentence) {
     problems.push_back({service_path(virt, service), std::move(sentence)});
   };
   const Group* group = find_group(config, service.group());
   if (group == nullptr) return wrong(fmt::format("group {} does not exist", service.group()));
-  if (group->health() == HEALTH_HTTP && group->content().starts_with("//") &&
-      group->content().find('/', 2) == 2)
-    wrong(
-        fmt::format("content \"{}\" of group {} names no host after //", group->content(), group->number()));
+  check_content(*group, wrong);
   check_families(config, virt, *group, wrong);
   check_protocols(service, wrong);
 }

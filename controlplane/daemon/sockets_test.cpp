@@ -112,8 +112,8 @@ class Prober : public testing::Test {
   std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
 };
 
-const probe::Check kTcp{probe::Kind::tcp, {}, {}};
-const probe::Check kHttp{probe::Kind::http, {}, "/"};
+const probe::Check kTcp{.kind = probe::Kind::tcp};
+const probe::Check kHttp{.kind = probe::Kind::http, .path = "/"};
 
 TEST_F(Prober, TcpPassesAndEndsInOrder) {
   OneShotServer server("");
@@ -163,7 +163,7 @@ TEST_F(Prober, ACancelledProbeReportsNothing) {
 }
 
 TEST_F(Prober, PingsTheLoopback) {
-  const probe::Result result = probe({probe::Kind::icmp, {}, {}}, 0);
+  const probe::Result result = probe({.kind = probe::Kind::icmp}, 0);
   if (geteuid() != 0) GTEST_SKIP() << "a raw socket needs root";
   EXPECT_TRUE(result.passed) << result.reason;
 }
@@ -262,7 +262,7 @@ TEST_P(FailedChecks, TenThousandLeaveNeitherDescriptorsNorMemory) {  // reports 
 }
 
 INSTANTIATE_TEST_SUITE_P(Prober, FailedChecks,
-                         testing::Values(Failing{"Icmp", {probe::Kind::icmp, {}, {}}, nullptr},
+                         testing::Values(Failing{"Icmp", {.kind = probe::Kind::icmp}, nullptr},
                                          Failing{"TcpRefused", kTcp, nullptr},
                                          Failing{"HttpRefused", kHttp, nullptr},
                                          Failing{"HttpStatus", kHttp, "HTTP/1.1 503 Busy\r\n\r\n"},

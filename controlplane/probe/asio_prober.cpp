@@ -23,10 +23,11 @@ class AsioProber final : public Prober {
     if (probe.check.kind == Kind::icmp) return icmp_.start(target, probe.address, std::move(on_result));
     const auto connection = std::make_shared<Connection>(context_, probe, std::move(on_result));
     connections_[target] = connection;
-    const bool http = probe.check.kind == Kind::http;
-    asio::post(context_, [this, connection, http] {
+    asio::post(context_, [this, connection] {
       if (connection->reported()) return;  // cancelled before it began
-      asio::co_spawn(context_, http ? http_probe(connection) : tcp_probe(connection), asio::detached);
+      const Probe& probe = connection->probe;
+      asio::co_spawn(context_, converse(connection, conversation(probe.check, probe.address, probe.port)),
+                     asio::detached);
     });
   }
 

@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "controlplane/probe/conversation.h"
 #include "controlplane/probe/prober.h"
 
 // What TCP probes share. Included by the probes' own sources only: it brings in Asio.
@@ -47,9 +48,8 @@ asio::awaitable<bool> connect(Connection& connection);
 /// what the server still says until its FIN comes, within bounds of time and bytes.
 asio::awaitable<void> close_orderly(std::shared_ptr<Connection> connection);
 
-/// Passes when the connection stands. Reference 4.2.
-asio::awaitable<void> tcp_probe(std::shared_ptr<Connection> connection);
-/// Passes when the reply's status is 200. Reference 4.2.
-asio::awaitable<void> http_probe(std::shared_ptr<Connection> connection);
+/// Connects and has this conversation; without one, passes when the connection stands. Reference 4.2.
+asio::awaitable<void> converse(std::shared_ptr<Connection> connection,
+                               std::unique_ptr<Conversation> conversation);
 
 }  // namespace headgate::probe

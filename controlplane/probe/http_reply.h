@@ -5,16 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "controlplane/probe/conversation.h"
+
 // Reads the reply to an HTTP check. Pure, incremental, bounded: it keeps at most one status line, whatever
 // comes.
 namespace headgate::probe {
-
-/// How a probe ended.
-struct Outcome {
-  bool passed = false;
-  std::string reason;  ///< "status 200", "status 503, wanted 200", "closed without an answer"
-  bool operator==(const Outcome&) const = default;
-};
 
 /// Decides by the status line, as soon as the three digits and what follows them are there; headers and body
 /// are not waited for. Accepts HTTP/1.x, with or without a reason phrase, lines ended by CR LF or LF.

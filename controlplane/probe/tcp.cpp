@@ -68,12 +68,4 @@ asio::awaitable<void> close_orderly(std::shared_ptr<Connection> connection) {
   connection->socket.close(error);
 }
 
-asio::awaitable<void> tcp_probe(std::shared_ptr<Connection> connection) {
-  // A name for the result: GCC 12 loses it in `if (!co_await ...)`.
-  const bool connected = co_await connect(*connection);
-  if (!connected) co_return;
-  connection->report(true, {});
-  co_await close_orderly(connection);
-}
-
 }  // namespace headgate::probe

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controlplane/probe/check.h"
+
+// What a check says to a server and makes of its answers. Pure: a stream of bytes in, bytes and a verdict
+// out.
+namespace headgate::probe {
+
+/// How a probe ended.
+struct Outcome {
+  bool passed = false;
+  std::string reason;  ///< "status 200", "status 503, wanted 200", "closed without an answer"
+  bool operator==(const Outcome&) const = default;
+};
+
+/// One check over one stream, from its beginning to its verdict. Bounded in memory, whatever the server says;
+/// bounded in time by its caller. Which pieces the stream comes in makes no difference.
+class Conversation {
+ public:
+  /// What to do now.
+  struct Turn {
+    std::string say;                 ///< to the server; with an outcome, the farewell
+    std::optional<Outcome> outcome;  ///< once: nothing that comes after it changes anything
+    bool operator==(const Turn&) const = default;
+  };
+
+  virtual ~Conversation() = default;
+  /// The connection stands.
+  [[nodiscard]] virtual Turn begin() = 0;
+  /// The server has said more. Not called after an outcome.
+  [[nodiscard]] virtual Turn hear(std::string_view bytes) = 0;
+  /// The server has nothing more to say, and there is no outcome yet.
+  [[nodiscard]] virtual Outcome end() = 0;
+};
+
+/// The conversation of a check over TCP with the server at `address` and `port`; null where the connection is
+/// all that is checked.
+[[nodiscard]] std::unique_ptr<Conversation> conversation(const Check& check, const Ip& address, L4Port port);
+
+}  // namespace headgate::probe

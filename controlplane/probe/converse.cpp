@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/write.hpp>
+
+#include "controlplane/probe/connection.h"
+#include "controlplane/probe/conversation.h"
+
+namespace headgate::probe {
+namespace {
+
+// A server may answer and close without reading what it was told (reports 23): what it said is read all the
+// same.
+asio::awaitable<void> say(Connection& connection, const std::string& text) {
+  if (!text.empty()) co_await asio::async_write(connection.socket, asio::buffer(text), kAwait);
+}
+
+/// Reads until there is a verdict. A stream that ends, in whatever way, is judged by what has arrived before.
+asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
+  co_await say(connection, conversation.begin().say);
+  std::array<char, 4096> bytes;
+  while (true) {
+    const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
+    if (error && error != asio::error::eof) co_return connection.fail(error);
+    Conversation::Turn turn;
+    if (error)
+      turn.outcome = conversation.end();
+    else
+      turn = conversation.hear({bytes.data(), length});
+    if (turn.outcome) connection.report(turn.outcome->passed, std::move(turn.outcome->reason));
+    co_await say(connection, turn.say);
+    if (turn.outcome) co_return;
+  }
+}
+
+}  // namespace
+
+asio::awaitable<void> converse(std::shared_ptr<Connection> connection,
+                               std::unique_ptr<Conversation> conversation) {
+  // A name for the result: GCC 12 loses it in `if (!co_await ...)`.
+  const bool connected = co_await connect(*connection);
+  if (!connected) co_return;
+  if (conversation)
+    co_await talk(*connection, *conversation);
+  else
+    connection->report(true, {});
+  if (connection->socket.is_open()) co_await close_orderly(connection);
+}
+
+}  // namespace headgate::probe

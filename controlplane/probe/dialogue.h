@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controlplane/probe/conversation.h"
+
+namespace headgate::probe {
+
+/// A conversation by turns, line by line, as the text protocols of mail and news have it: the server greets,
+/// and answers each command. Its steps are data; the protocol says what a line means.
+class Dialogue final : public Conversation {
+ public:
+  /// What a line is to the step that waits for it.
+  enum class Sense {
+    more,     ///< the answer goes on with the next line, or this one is none
+    agrees,   ///< on with the next step
+    refuses,  ///< the check has failed
+    settles,  ///< agrees, and makes the steps that follow unnecessary
+  };
+  struct Step {
+    std::string say;  ///< without line end; empty: the server speaks first
+    Sense (*judge)(std::string_view line);
+    std::string_view wanted;  ///< in words: "220", "+OK"
+    std::string secret = {};  ///< what of `say` no reason may show, should the answer repeat it
+  };
+  struct Script {
+    std::vector<Step> steps;
+    std::string_view farewell;  ///< without line end
+  };
+
+  /// The longest line that is read: RFC 5321 and RFC 3501 have no longer ones in the answers that count here.
+  static constexpr std::size_t kLongestLine = 2048;
+  /// Lines of one answer, above which a server only talks.
+  static constexpr std::size_t kMostLines = 256;
+
+  explicit Dialogue(Script script) : script_(std::move(script)) {}
+
+  [[nodiscard]] Turn begin() override;
+  [[nodiscard]] Turn hear(std::string_view bytes) override;
+  [[nodiscard]] Outcome end() override;
+
+ private:
+  [[nodiscard]] Turn take(std::string_view line);
+  [[nodiscard]] Turn advance(bool settled);
+  [[nodiscard]] Turn fail(std::string reason) const;
+
+  Script script_;
+  std::size_t at_ = 0;  ///< the step whose answer is awaited
+  std::size_t lines_ = 0;
+  std::string line_;  ///< what has come of the next one
+};
+
+/// Logs in to a mailbox: greeting, USER, PASS (RFC 1939).
+[[nodiscard]] Dialogue::Script pop3_script(const std::string& user, const std::string& password);
+/// Logs in to a mailbox: greeting, LOGIN (RFC 3501, 6.2.3). A server that greets with PREAUTH is content.
+[[nodiscard]] Dialogue::Script imap_script(const std::string& user, const std::string& password);
+/// Asks for a recipient: greeting, HELO, VRFY (RFC 5321, 3.5). 252, "cannot verify", passes: many servers
+/// tell no more.
+[[nodiscard]] Dialogue::Script smtp_script(const std::string& user);
+/// Enters a news group: greeting, GROUP (RFC 3977, 6.1.1).
+[[nodiscard]] Dialogue::Script nntp_script(const std::string& group);
+
+}  // namespace headgate::probe
