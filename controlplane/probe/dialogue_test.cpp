@@ -3,29 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "controlplane/probe/heard.h"
+
 namespace headgate::probe {
 namespace {
-
-/// One side of a dialogue that is heard in pieces of a size, and all that the other said.
-struct Heard {
-  std::string said;
-  Outcome outcome;
-  bool operator==(const Heard&) const = default;
-};
-
-Heard hear(const Dialogue::Script& script, std::string_view server, std::size_t piece = 4096) {
-  Dialogue dialogue(script);
-  Heard out{dialogue.begin().say, {}};
-  for (; !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
-    const auto turn = dialogue.hear(server.substr(0, piece));
-    out.said += turn.say;
-    if (!turn.outcome) continue;
-    out.outcome = *turn.outcome;
-    return out;
-  }
-  out.outcome = dialogue.end();
-  return out;
-}
 
 struct Case {
   const char* name;

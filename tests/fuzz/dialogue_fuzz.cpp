@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of servers to the checks that talk line by line: one verdict, however the stream is cut, in bounded
 // memory.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "controlplane/probe/dialogue.h"
+#include "controlplane/probe/heard.h"
 
 namespace {
 
@@ -25,27 +24,6 @@ Dialogue::Script script_of(std::uint8_t choice) {
     default:
       return nntp_script("local.test");
   }
-}
-
-struct Heard {
-  std::string said;
-  Outcome outcome;
-  bool operator==(const Heard&) const = default;
-};
-
-Heard hear(const Dialogue::Script& script, std::string_view server, std::size_t piece) {
-  Dialogue dialogue(script);
-  Heard out{dialogue.begin().say, {}};
-  while (!server.empty()) {
-    const auto turn = dialogue.hear(server.substr(0, piece));
-    server.remove_prefix(std::min(piece, server.size()));
-    out.said += turn.say;
-    if (!turn.outcome) continue;
-    out.outcome = *turn.outcome;
-    return out;
-  }
-  out.outcome = dialogue.end();
-  return out;
 }
 
 }  // namespace
