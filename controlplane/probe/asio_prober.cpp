@@ -22,7 +22,7 @@ class AsioProber final : public Prober {
     cancel(target);
     if (probe.check.kind == Kind::icmp) return icmp_.start(target, probe.address, std::move(on_result));
     const auto connection = std::make_shared<Connection>(context_, probe, std::move(on_result));
-    connections_[target] = connection;
+    attempts_[target] = connection;
     asio::post(context_, [this, connection] {
       if (connection->reported()) return;  // cancelled before it began
       const Probe& probe = connection->probe;
@@ -33,17 +33,17 @@ class AsioProber final : public Prober {
 
   void cancel(TargetId target) override {
     icmp_.cancel(target);
-    const auto found = connections_.find(target);
-    if (found == connections_.end()) return;
-    const auto connection = found->second.lock();
-    if (connection && !connection->reported()) connection->cancel();  // else it is just closing in order
-    connections_.erase(found);
+    const auto found = attempts_.find(target);
+    if (found == attempts_.end()) return;
+    const auto attempt = found->second.lock();
+    if (attempt && !attempt->reported()) attempt->cancel();  // else it is just closing in order
+    attempts_.erase(found);
   }
 
  private:
   asio::io_context& context_;
   IcmpProber icmp_;
-  std::unordered_map<TargetId, std::weak_ptr<Connection>> connections_;
+  std::unordered_map<TargetId, std::weak_ptr<Attempt>> attempts_;
 };
 
 }  // namespace

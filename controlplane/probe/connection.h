@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <memory>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -10,8 +10,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "controlplane/probe/attempt.h"
 #include "controlplane/probe/conversation.h"
-#include "controlplane/probe/prober.h"
 
 // What TCP probes share. Included by the probes' own sources only: it brings in Asio.
 namespace headgate::probe {
@@ -20,25 +20,16 @@ namespace asio = boost::asio;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 /// One probe over TCP, alive as long as any of its coroutines.
-class Connection {
+class Connection final : public Attempt {
  public:
-  Connection(asio::io_context& context, const Probe& probe, Prober::OnResult on_result);
-
-  /// Gives the probe up: no result any more.
-  void cancel();
-  /// Reports how the probe ended; only the first report counts.
-  void report(bool passed, std::string reason);
-  /// Reports the failure that an error stands for.
-  void fail(const boost::system::error_code& error);
-  [[nodiscard]] bool reported() const { return !on_result_; }
+  Connection(asio::io_context& context, const Probe& wanted, Prober::OnResult on_result)
+      : Attempt(wanted, std::move(on_result)), socket(context), linger(context) {}
 
   asio::ip::tcp::socket socket;
   asio::steady_timer linger;
-  const Probe probe;
-  const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 
  private:
-  Prober::OnResult on_result_;
+  void close() override;
 };
 
 /// Connects; false when that failed and was reported.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
 
 #include "controlplane/probe/asio_address.h"
 #include "controlplane/probe/connection.h"
-#include "controlplane/probe/words.h"
 
 namespace headgate::probe {
 namespace {
@@ -16,29 +14,9 @@ constexpr std::size_t kMostDiscarded = 256 * 1024;
 
 }  // namespace
 
-Connection::Connection(asio::io_context& context, const Probe& wanted, Prober::OnResult on_result)
-    : socket(context), linger(context), probe(wanted), on_result_(std::move(on_result)) {}
-
-void Connection::cancel() {
-  on_result_ = nullptr;
+void Connection::close() {
   boost::system::error_code ignored;
   socket.close(ignored);
-}
-
-void Connection::report(bool passed, std::string reason) {
-  if (!on_result_) return;
-  const auto took =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
-  const Result result{passed, true, passed ? answered_in(took) : std::move(reason), took};
-  std::exchange(on_result_, nullptr)(result);
-}
-
-void Connection::fail(const boost::system::error_code& error) {
-  if (!on_result_) return;
-  const auto took =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
-  const Result result{false, sign_of_life(error.value()), words_of(error.value()), took};
-  std::exchange(on_result_, nullptr)(result);
 }
 
 asio::awaitable<bool> connect(Connection& connection) {
