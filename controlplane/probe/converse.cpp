@@ -17,21 +17,20 @@ asio::awaitable<void> say(Connection& connection, const std::string& text) {
   if (!text.empty()) co_await asio::async_write(connection.socket, asio::buffer(text), kAwait);
 }
 
-/// Reads until there is a verdict. A stream that ends, in whatever way, is judged by what has arrived before.
+/// Speaks and listens until there is a verdict. A stream that ends, in whatever way, is judged by what has
+/// arrived before.
 asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
-  co_await say(connection, conversation.begin().say);
   std::array<char, 4096> bytes;
-  while (true) {
-    const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
-    if (error && error != asio::error::eof) co_return connection.fail(error);
-    Conversation::Turn turn;
-    if (error)
-      turn.outcome = conversation.end();
-    else
-      turn = conversation.hear({bytes.data(), length});
+  for (Conversation::Turn turn = conversation.begin();;) {
     if (turn.outcome) connection.report(turn.outcome->passed, std::move(turn.outcome->reason));
     co_await say(connection, turn.say);
     if (turn.outcome) co_return;
+    const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
+    if (error && error != asio::error::eof) co_return connection.fail(error);
+    if (error)
+      turn = {{}, conversation.end()};
+    else
+      turn = conversation.hear({bytes.data(), length});
   }
 }
 

@@ -5,21 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/probe/words.h"
+
 namespace headgate::probe {
 namespace {
 
 using Sense = Dialogue::Sense;
 
 constexpr std::string_view kLineEnd = "\r\n";
-
-/// As it may stand in a log: printable, and not long.
-std::string quoted(std::string_view line) {
-  constexpr std::size_t kLongest = 60;
-  std::string out(line.substr(0, kLongest));
-  std::ranges::replace_if(
-      out, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
-  return out + (line.size() > kLongest ? "..." : "");
-}
 
 // ---- Answers that begin with a number: SMTP, NNTP
 

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 
-// What a failed system call means to an operator.
+// What a server said, and what a failed system call means, to an operator.
 namespace headgate::probe {
+
+/// As it may stand in a log: printable, and not long.
+[[nodiscard]] inline std::string quoted(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string out(text.substr(0, kLongest));
+  std::ranges::replace_if(
+      out, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
+  return out + (text.size() > kLongest ? "..." : "");
+}
 
 /// The reason in words, from an errno value.
 [[nodiscard]] inline std::string words_of(int error) {
