@@ -43,9 +43,7 @@ Sense by_sign(std::string_view line) {
 constexpr std::string_view kTag = "hg1";
 
 bool begins(std::string_view line, std::string_view word) {
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-  return line.size() >= word.size() &&
-         std::equal(word.begin(), word.end(), line.begin(), [&](char w, char l) { return same(l, w); }) &&
+  return same_word(line.substr(0, word.size()), word) &&
          (line.size() == word.size() || line[word.size()] == ' ');
 }
 

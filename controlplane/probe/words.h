@@ -19,6 +19,17 @@ namespace headgate::probe {
   return out + (text.size() > kLongest ? "..." : "");
 }
 
+/// In small letters, of ASCII alone.
+[[nodiscard]] inline char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Whether a text is this word, which is in small letters, in any case.
+[[nodiscard]] inline bool same_word(std::string_view text, std::string_view word) {
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char t, char w) { return lower(t) == w; });
+}
+
 /// The reason in words, from an errno value.
 [[nodiscard]] inline std::string words_of(int error) {
   switch (error) {
