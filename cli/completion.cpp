@@ -64,12 +64,17 @@ std::optional<Unfinished> read(const Place& place, std::string_view text, config
 
 /// The entry that the next argument of a step is checked against; null when there is none.
 const schema::Entry* next_argument(const Command& command, std::size_t given) {
+  if (command.menu != nullptr && given == 1 && command.menu->config != nullptr)
+    return command.menu->config->behind_key();
   if (command.menu != nullptr) return given == 0 ? command.menu->key : nullptr;
   if (command.setting == nullptr)
     return given < command.arguments.size() ? command.arguments[given].entry : nullptr;
   const schema::Entry* entry = command.setting->entry;
   using schema::Verb;
-  if (entry == nullptr || command.setting->verb == Verb::on || command.setting->verb == Verb::off)
+  if (command.setting->verb == Verb::append)
+    return given == 0 && command.setting->step->kind != config::AUTOMATIC ? command.setting->step : nullptr;
+  if (entry == nullptr || command.setting->verb == Verb::on || command.setting->verb == Verb::off ||
+      command.setting->verb == Verb::drop)
     return nullptr;
   if (entry->kind == config::TUPLE)
     return given < entry->arguments.size() ? &entry->arguments[given] : nullptr;

@@ -253,6 +253,10 @@ std::string help_of(const schema::Command& command) {
     case Verb::add:
       if (command.entry->kind == config::SUBSET) return "No " + command.entry->help;
       return "Add a " + command.entry->help;
+    case Verb::append:
+      return command.step->help;
+    case Verb::drop:
+      return "Take the last " + command.entry->help + " away";
     case Verb::remove:
       if (command.entry->kind == config::SUBSET) return "Again " + command.entry->help;
       return "Remove a " + command.entry->help;

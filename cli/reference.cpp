@@ -27,6 +27,9 @@ std::string cell(std::string text) {
 std::string value_of(const schema::Command& command) {
   if (command.verb == schema::Verb::on || command.verb == schema::Verb::off || command.entry == nullptr)
     return "";
+  if (command.verb == schema::Verb::drop) return "";
+  if (command.verb == schema::Verb::append)
+    return command.step->kind == config::AUTOMATIC ? "" : schema::allowed(*command.step);
   if (command.entry->kind != config::TUPLE) return schema::allowed(*command.entry);
   std::string values;
   for (const auto& argument : command.entry->arguments) {

@@ -267,7 +267,7 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
   const auto& slb = *schema::root().find("slb")->menu;
   EXPECT_EQ(settings(config.slb(), slb, "Layer 4"),
             "Current Layer 4 settings:\n"
-            "  ON\n"
+            "  ON, secret none\n"
             "Current Layer 4 Advanced settings:\n"
             "  grace disabled, fastage 0, slowage 0, allowhc disabled,\n"
             "  pmask 255.255.255.255, pmask6 128 bits, metrci 10, rstchk enabled,\n"

@@ -46,7 +46,8 @@ Status print_new(Shell& shell, const Entry& entry) {
 std::string name_of_setting(const Shell& shell, const schema::Command& command) {
   const bool list = command.verb == Verb::add || command.verb == Verb::remove;
   const auto& menu = *shell.place().menu().config;
-  return fmt::format("{} of {}", list ? command.entry->label : command.entry->word,
+  const auto& word = command.step != nullptr ? command.step->word : command.entry->word;
+  return fmt::format("{} of {}", list ? command.entry->label : word,
                      schema::name_of(menu, shell.place().keys()));
 }
 
@@ -64,7 +65,7 @@ class Collector {
   /// The values as the edit has them; empty when the answer to a question was empty, which keeps the old
   /// value.
   Result<std::string> run() {
-    const Entry& entry = *command_.entry;
+    const Entry& entry = command_.step != nullptr ? *command_.step : *command_.entry;
     const std::size_t most = entry.kind == config::TUPLE ? entry.arguments.size() : 1;
     std::string text;
     for (std::size_t i = 0; i < most; ++i) {
@@ -115,7 +116,8 @@ Status erase(Shell& shell, const line::Step& step) {
 }
 
 Result<std::string> edit_words(Shell& shell, const schema::Command& command, const line::Step& step) {
-  if (command.verb == Verb::on || command.verb == Verb::off) {
+  const bool bare_step = command.step != nullptr && command.step->kind == config::AUTOMATIC;
+  if (command.verb == Verb::on || command.verb == Verb::off || command.verb == Verb::drop || bare_step) {
     if (step.size() == 1) return command.word;
     return Error{fmt::format("unexpected \"{}\" after {}", line::shown(step[1].text), command.word)};
   }

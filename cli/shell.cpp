@@ -151,12 +151,25 @@ Status Shell::step(const line::Step& step) {
   return handle(**command, step);
 }
 
+namespace {
+
+/// Sets what may be typed right behind the key of a menu; null where nothing may.
+const schema::Command* behind_key(const Menu& menu) {
+  if (menu.config == nullptr || menu.config->behind_key() == nullptr) return nullptr;
+  return &*std::ranges::find(menu.config->commands, menu.config->behind_key(), &schema::Command::entry);
+}
+
+}  // namespace
+
 Status Shell::enter(const Command& command, const line::Step& step) {
   const Menu& menu = *command.menu;
   std::string key;
   std::size_t used = 1;
   if (menu.key != nullptr) {
-    const Argument number{menu.key, menu.object + (menu.key->kind == config::SERVICE ? " port" : " number")};
+    const char* what = menu.key->kind == config::SERVICE ? " port"
+                       : menu.key->kind == config::NAME  ? " name"
+                                                         : " number";
+    const Argument number{menu.key, menu.object + what};
     auto value = argument(number, step, 1);
     if (!value) return value.error();
     if (abandoned_) return Done{};
@@ -166,9 +179,10 @@ Status Shell::enter(const Command& command, const line::Step& step) {
         menu.key->kind == config::SERVICE && step.size() == 3 && schema::names_application(step[2].text);
     used = named ? 3 : 2;
   }
-  if (step.size() > used) return unexpected(step[used], command.word);
+  const schema::Command* behind = step.size() == used + 1 ? behind_key(menu) : nullptr;
+  if (step.size() > used && behind == nullptr) return unexpected(step[used], command.word);
   place_ = entered(place_, menu, key);
-  return Done{};
+  return behind != nullptr ? change_setting(*this, *behind, {step[0], step[used]}) : Status(Done{});
 }
 
 Status Shell::handle(const Command& command, const line::Step& step) {

@@ -25,6 +25,7 @@ class Writer {
 
  private:
   void settings(const Menu& menu, const Message& from, const Message& to);
+  void steps(const Entry& entry, const Message& from, const Message& to);
   void list(const Menu& menu, const Entry& entry, const Message& from, const Message& to);
   void objects(const Entry& entry, const std::string& path, const Message& from, const Message& to);
   void line(const std::string& words);
@@ -41,10 +42,11 @@ void Writer::line(const std::string& words) {
 /// The entry whose default a dump writes out for an object that has nothing else to say. Without that line
 /// the object would not come into being: a header alone makes none.
 const Entry& sample(const Menu& menu) {
-  return *std::ranges::find_if(menu.entries, [](const Entry& entry) {
+  const auto found = std::ranges::find_if(menu.entries, [](const Entry& entry) {
     return entry.kind == config::STATE || entry.kind == config::FLAG || entry.kind == config::CHOICE ||
-           entry.kind == config::NUMBER;
+           entry.kind == config::CHECK || entry.kind == config::NUMBER;
   });
+  return found != menu.entries.end() ? *found : *std::ranges::find(menu.entries, config::TEXT, &Entry::kind);
 }
 
 /// "ena", or "weight 5".
@@ -67,10 +69,21 @@ void Writer::list(const Menu& menu, const Entry& entry, const Message& from, con
     if (!known.contains(text)) line(entry.words()[0] + " " + text);
 }
 
+/// Steps have an order, and can only be taken away from the end.
+void Writer::steps(const Entry& entry, const Message& from, const Message& to) {
+  const auto before = list_of(from, entry);
+  const auto after = list_of(to, entry);
+  const auto [old_rest, new_rest] = std::ranges::mismatch(before, after);
+  for (auto gone = old_rest; gone != before.end(); ++gone) line(entry.words().back());
+  for (auto made = new_rest; made != after.end(); ++made) line(*made);
+}
+
 void Writer::settings(const Menu& menu, const Message& from, const Message& to) {
   for (const Entry& entry : menu.entries) {
     if (entry.kind == config::MENU) continue;
-    if (entry.field->is_repeated())
+    if (entry.kind == config::STEPS)
+      steps(entry, from, to);
+    else if (entry.field->is_repeated())
       list(menu, entry, from, to);
     else if (dump_of(from, entry) != dump_of(to, entry))
       line(setting(to, entry));

@@ -71,10 +71,12 @@ class Executor {
 
  private:
   Status step(const line::Step& step);
+  void remember();
   Status enter(const Command& command, const line::Step& step);
   Status change(const Command& command, const line::Step& step);
   Status set(const Entry& entry, const line::Step& step);
   Status change_list(const Command& command, const line::Step& step);
+  Status change_steps(const Command& command, const line::Step& step);
   Status erase(const line::Step& step);
   Result<std::vector<std::string>> values(const Entry& entry, const line::Step& step) const;
   [[nodiscard]] std::string what(const Entry& entry) const;
@@ -127,10 +129,15 @@ Status Executor::step(const line::Step& step) {
   const auto command = place_.menu().match(step[0].text);
   if (!command) return command.error();
   if (command->verb == Verb::enter) return enter(*command, step);
-  if (keep_undo_ && steps_left_ > 0 && !undo_) undo_ = config_;
+  remember();
   auto done = change(*command, step);
   prune();
   return done;
+}
+
+/// Before a change that is not the last of its line.
+void Executor::remember() {
+  if (keep_undo_ && steps_left_ > 0 && !undo_) undo_ = config_;
 }
 
 Status Executor::change(const Command& command, const line::Step& step) {
@@ -143,6 +150,9 @@ Status Executor::change(const Command& command, const line::Step& step) {
     case Verb::add:
     case Verb::remove:
       return change_list(command, step);
+    case Verb::append:
+    case Verb::drop:
+      return change_steps(command, step);
     case Verb::erase:
       return erase(step);
     default:
@@ -167,7 +177,8 @@ Status Executor::enter(const Command& command, const line::Step& step) {
   std::size_t used = 1;
   if (menu.key != nullptr) {
     if (step.size() < 2)
-      return Error{fmt::format("{} needs a number, allowed is {}", menu.object, allowed(*menu.key))};
+      return Error{fmt::format("{} needs a {}, allowed is {}", menu.object,
+                               menu.key->kind == config::NAME ? "name" : "number", allowed(*menu.key))};
     auto checked = schema::check(*menu.key, step[1], menu.object);
     if (!checked) return checked.error();
     key = *checked;
@@ -175,10 +186,13 @@ Status Executor::enter(const Command& command, const line::Step& step) {
                ? 3
                : 2;
   }
-  if (step.size() > used) return unexpected(step[used], command.word);
+  const Entry* behind = step.size() == used + 1 ? menu.behind_key() : nullptr;
+  if (step.size() > used && behind == nullptr) return unexpected(step[used], command.word);
   next.stops.push_back({command.entry, key});
   place_ = std::move(next);
-  return Done{};
+  if (behind == nullptr) return Done{};
+  remember();
+  return set(*behind, {step[0], step[used]});
 }
 
 /// What an error sentence calls a setting: "weight of real server 1".
@@ -238,6 +252,24 @@ Status Executor::change_list(const Command& command, const line::Step& step) {
   const bool removed = message != nullptr && schema::remove(*message, *command.entry, *checked);
   // What is not disabled is enabled already.
   return removed || whole != nullptr ? Status(Done{}) : missing(command.entry->label);
+}
+
+Status Executor::change_steps(const Command& command, const line::Step& step) {
+  const bool alone = command.verb == Verb::drop || command.step->kind == config::AUTOMATIC;
+  if (alone && step.size() > 1) return unexpected(step[1], command.word);
+  if (command.verb == Verb::drop) {
+    Message* message = existing(place_.stops.size());
+    if (message != nullptr && schema::drop_last(*message, *command.entry)) return Done{};
+    return Error{fmt::format("{} has no {}", place_.name(), command.entry->label)};
+  }
+  if (alone) {
+    schema::append(object(), *command.entry, *command.step, "");
+    return Done{};
+  }
+  auto checked = values(*command.step, step);
+  if (!checked) return checked.error();
+  schema::append(object(), *command.entry, *command.step, checked->front());
+  return Done{};
 }
 
 Status Executor::erase(const line::Step& step) {

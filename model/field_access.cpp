@@ -110,6 +110,19 @@ void take_out(Message& message, const FieldDescriptor& field, int index) {
   reflect.RemoveLast(&message, &field);
 }
 
+/// What objects are ordered by: numbers, or names.
+std::pair<std::uint32_t, std::string> order_of_key(const Message& object, const Menu& menu) {
+  if (menu.key->kind == config::NAME) return {0, key_of(object, menu)};
+  return {object.GetReflection()->GetUInt32(object, menu.key->field), ""};
+}
+
+std::string step_text(const Message& step, const Entry& entry) {
+  const auto& verb_field = *step.GetDescriptor()->FindFieldByName("verb");
+  const Entry& verb =
+      entry.arguments[static_cast<std::size_t>(step.GetReflection()->GetEnum(step, &verb_field)->index())];
+  return verb.kind == config::AUTOMATIC ? verb.word : verb.word + " " + dump_of(step, verb);
+}
+
 /// What a tuple is ordered by: addresses and numbers by value, the rest by text.
 std::vector<std::tuple<Ip, std::uint32_t, std::string>> order_of(const Message& tuple, const Entry& entry) {
   std::vector<std::tuple<Ip, std::uint32_t, std::string>> order;
@@ -130,7 +143,7 @@ bool before(const Message& message, const Entry& entry, int a, int b) {
   const Message& left = reflect.GetRepeatedMessage(message, field, a);
   const Message& right = reflect.GetRepeatedMessage(message, field, b);
   if (entry.kind == config::TUPLE) return order_of(left, entry) < order_of(right, entry);
-  return key_number(left, *entry.menu) < key_number(right, *entry.menu);
+  return order_of_key(left, *entry.menu) < order_of_key(right, *entry.menu);
 }
 
 /// Moves element `index` down to its place among those before it, which are in order.
@@ -178,8 +191,12 @@ std::vector<std::string> list_of(const Message& message, const Entry& entry) {
   const Reflection& reflect = *message.GetReflection();
   std::vector<std::string> texts;
   for (int i = 0; i < reflect.FieldSize(message, entry.field); ++i)
-    texts.push_back(entry.numbers() ? std::to_string(reflect.GetRepeatedUInt32(message, entry.field, i))
-                                    : tuple_text(reflect.GetRepeatedMessage(message, entry.field, i), entry));
+    if (entry.numbers())
+      texts.push_back(std::to_string(reflect.GetRepeatedUInt32(message, entry.field, i)));
+    else
+      texts.push_back(entry.kind == config::STEPS
+                          ? step_text(reflect.GetRepeatedMessage(message, entry.field, i), entry)
+                          : tuple_text(reflect.GetRepeatedMessage(message, entry.field, i), entry));
   return texts;
 }
 
@@ -223,6 +240,21 @@ bool add(Message& message, const Entry& entry, const std::vector<std::string>& c
   return true;
 }
 
+void append(Message& message, const Entry& entry, const Entry& verb, const std::string& text) {
+  Message& step = *message.GetReflection()->AddMessage(&message, entry.field);
+  const auto& verb_field = *step.GetDescriptor()->FindFieldByName("verb");
+  const auto index = static_cast<int>(&verb - entry.arguments.data());
+  step.GetReflection()->SetEnum(&step, &verb_field, verb_field.enum_type()->value(index));
+  if (verb.kind != config::AUTOMATIC) step.GetReflection()->SetString(&step, verb.field, text);
+}
+
+bool drop_last(Message& message, const Entry& entry) {
+  const Reflection& reflect = *message.GetReflection();
+  if (reflect.FieldSize(message, entry.field) == 0) return false;
+  reflect.RemoveLast(&message, entry.field);
+  return true;
+}
+
 bool contains(const Message& message, const Entry& entry, const std::vector<std::string>& canonical) {
   return position(message, entry, canonical) < message.GetReflection()->FieldSize(message, entry.field);
 }
@@ -239,9 +271,10 @@ namespace {
 /// Where an object stands, or -1. From the end: texts name objects in order, and the last again and again.
 int index_of(const Message& parent, const Entry& entry, const std::string& key) {
   const Reflection& reflect = *parent.GetReflection();
-  const std::uint32_t wanted = number_in(key);
+  const bool named = entry.menu->key->kind == config::NAME;
+  const std::pair<std::uint32_t, std::string> wanted{named ? 0 : number_in(key), named ? key : ""};
   for (int i = reflect.FieldSize(parent, entry.field) - 1; i >= 0; --i)
-    if (key_number(reflect.GetRepeatedMessage(parent, entry.field, i), *entry.menu) == wanted) return i;
+    if (order_of_key(reflect.GetRepeatedMessage(parent, entry.field, i), *entry.menu) == wanted) return i;
   return -1;
 }
 
@@ -266,7 +299,11 @@ Message& find_or_add(Message& parent, const Entry& entry, const std::string& key
   if (Message* found = find(parent, entry, key)) return *found;
   if (!entry.keyed()) return *parent.GetReflection()->MutableMessage(&parent, entry.field);
   Message& made = *parent.GetReflection()->AddMessage(&parent, entry.field);
-  made.GetReflection()->SetUInt32(&made, entry.menu->key->field, number_in(key));
+  const Entry& named = *entry.menu->key;
+  if (named.kind == config::NAME)
+    made.GetReflection()->SetString(&made, named.field, key);
+  else
+    made.GetReflection()->SetUInt32(&made, named.field, number_in(key));
   settle(parent, entry, parent.GetReflection()->FieldSize(parent, entry.field) - 1);
   return *find(parent, entry, key);
 }
@@ -289,10 +326,6 @@ void clear_if_empty(Message& message, const Entry& entry) {
 
 std::string key_of(const Message& object, const Menu& menu) {
   return scalar_text(object, *menu.key);
-}
-
-std::uint32_t key_number(const Message& object, const Menu& menu) {
-  return object.GetReflection()->GetUInt32(object, menu.key->field);
 }
 
 namespace {
@@ -355,7 +388,7 @@ void normalise(Message& message, const Menu& menu) {
       sort_list(message, entry);
       remove_doubles(message, entry);
       if (entry.within != nullptr) keep_within(message, entry);
-    } else if (is_default(message, entry)) {
+    } else if (entry.kind != config::STEPS && is_default(message, entry)) {
       message.GetReflection()->ClearField(&message, entry.field);
     }
   }

@@ -34,6 +34,10 @@ bool add(Message& message, const Entry& entry, const std::vector<std::string>& c
 /// Whether a list holds it.
 [[nodiscard]] bool contains(const Message& message, const Entry& entry,
                             const std::vector<std::string>& canonical);
+/// Appends a step to STEPS; `text` is the canonical argument of its verb, empty when it has none.
+void append(Message& message, const Entry& entry, const Entry& verb, const std::string& text);
+/// Takes the last step away; false when there is none.
+bool drop_last(Message& message, const Entry& entry);
 /// Removes from a list; false when it is not there.
 bool remove(Message& message, const Entry& entry, const std::vector<std::string>& canonical);
 
@@ -49,8 +53,6 @@ bool erase(Message& parent, const Entry& entry, const std::string& key);
 void clear_if_empty(Message& message, const Entry& entry);
 /// The key of an object as the dump prints it.
 [[nodiscard]] std::string key_of(const Message& object, const Menu& menu);
-/// The key of an object as a number, by which objects are ordered.
-[[nodiscard]] std::uint32_t key_number(const Message& object, const Menu& menu);
 
 /// Puts keyed objects and lists in order, removes what stands twice in a list, and from a subset what its
 /// list does not hold, drops what equals its default.

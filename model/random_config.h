@@ -44,6 +44,9 @@ class RandomConfig {
   void fill_one(google::protobuf::Message& message, const schema::Entry& entry) {
     if (entry.kind == config::MENU) {
       fill(schema::find_or_add(message, entry, entry.keyed() ? value(*entry.menu->key) : ""), *entry.menu);
+    } else if (entry.kind == config::STEPS) {
+      const schema::Entry& verb = entry.arguments[below(static_cast<std::uint32_t>(entry.arguments.size()))];
+      schema::append(message, entry, verb, verb.kind == config::AUTOMATIC ? "" : value(verb));
     } else if (entry.field->is_repeated()) {
       schema::add(message, entry, values(entry));
     } else if (entry.kind == config::TUPLE) {
@@ -67,6 +70,8 @@ class RandomConfig {
     if (entry.kind == config::PREFIX && below(2) == 0) return std::to_string(1 + below(128));
     if (entry.kind == config::MASK || entry.kind == config::PREFIX) return mask_of(below(33)).text();
     if (entry.kind == config::TEXT || entry.kind == config::WORD) return letters(entry);
+    if (entry.kind == config::NAME) return fmt::format("a.{}-_Z", below(6));
+    if (entry.kind == config::CHECK && below(2) == 0) return below(2) == 0 ? "script7" : "my-check";
     if (!texts.empty() && (entry.kind != config::SERVICE || below(2) == 0))
       return texts[below(static_cast<std::uint32_t>(texts.size()))];
     const auto drawn = std::to_string(number(entry.range));

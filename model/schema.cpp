@@ -64,7 +64,9 @@ class Tree {
   Menu& build(const google::protobuf::Descriptor& message, const Menu* parent, std::string path,
               config::Level level);
   Entry entry(const FieldDescriptor& field, Menu& menu, config::Level level);
+  static std::vector<Entry> verbs_of(const google::protobuf::Descriptor& step);
   static void add_commands(Menu& menu);
+  static void add_steps(Menu& menu, const Entry& entry);
   void add_alias_paths(const Menu& target);
   Menu* find(const std::vector<std::string_view>& words);
 
@@ -106,6 +108,7 @@ Entry Tree::entry(const FieldDescriptor& field, Menu& menu, config::Level level)
   entry.level = word.has_level() ? word.level() : level;
   entry.field = &field;
   entry.trailing = word.trailing();
+  entry.behind_key = word.behind_key();
   entry.unbuilt.assign(word.unbuilt().begin(), word.unbuilt().end());
   if (entry.kind == config::SUBSET) entry.within = field.containing_type()->FindFieldByName(word.within());
   if (entry.kind == config::MENU) {
@@ -116,12 +119,41 @@ Entry Tree::entry(const FieldDescriptor& field, Menu& menu, config::Level level)
   if (entry.kind == config::TUPLE)
     for (int i = 0; i < field.message_type()->field_count(); ++i)
       entry.arguments.push_back(this->entry(*field.message_type()->field(i), menu, entry.level));
+  if (entry.kind == config::STEPS) entry.arguments = verbs_of(*field.message_type());
   return entry;
+}
+
+/// The verbs of STEPS, in the order of their enum.
+std::vector<Entry> Tree::verbs_of(const google::protobuf::Descriptor& step) {
+  std::vector<Entry> verbs;
+  const auto& verb = *step.FindFieldByName("verb");
+  for (int i = 0; i < verb.enum_type()->value_count(); ++i) {
+    const auto& options = verb.enum_type()->value(i)->options();
+    const auto& word = options.GetExtension(config::argument);
+    Entry& made = verbs.emplace_back();
+    made.word = options.GetExtension(config::keyword);
+    made.kind = word.kind();
+    made.range = parse_range(word.range());
+    made.help = made.label = word.help();
+    made.unit = word.unit();
+    made.field = step.FindFieldByName("text");
+  }
+  return verbs;
+}
+
+void Tree::add_steps(Menu& menu, const Entry& entry) {
+  for (const Entry& verb : entry.arguments)
+    menu.commands.push_back({verb.word, Verb::append, &entry, false, &verb});
+  menu.commands.push_back({entry.words().back(), Verb::drop, &entry});
 }
 
 void Tree::add_commands(Menu& menu) {
   std::vector<Command> aliases;
   for (const Entry& entry : menu.entries) {
+    if (entry.kind == config::STEPS) {
+      add_steps(menu, entry);
+      continue;
+    }
     const auto words = entry.words();
     const bool list = entry.field->is_repeated();
     const bool twin = words.size() == 2;
@@ -174,12 +206,23 @@ std::vector<std::string> Entry::words() const {
   if (kind == config::STATE) return {"ena", "dis"};
   if (kind == config::POWER) return {"on", "off"};
   if (kind == config::SUBSET) return {"dis", "ena"};
+  if (kind == config::STEPS) {
+    std::vector<std::string> words;
+    for (const Entry& verb : arguments) words.push_back(verb.word);
+    words.emplace_back("rem");
+    return words;
+  }
   if (kind == config::MEMBERS || (kind == config::TUPLE && field->is_repeated())) return {"add", "rem"};
   return {word};
 }
 
 const Entry* Menu::find(std::string_view exact_word) const {
   const auto found = std::ranges::find(entries, exact_word, &Entry::word);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+const Entry* Menu::behind_key() const {
+  const auto found = std::ranges::find(entries, true, &Entry::behind_key);
   return found == entries.end() ? nullptr : &*found;
 }
 

@@ -43,15 +43,17 @@ struct Entry {
   std::string unit;
   config::Level level = config::ADMIN;
   const google::protobuf::FieldDescriptor* field = nullptr;
-  const Menu* menu = nullptr;                                 ///< MENU only
-  std::vector<Entry> arguments;                               ///< TUPLE only
-  bool trailing = false;                                      ///< an argument that may be left out
+  const Menu* menu = nullptr;    ///< MENU only
+  std::vector<Entry> arguments;  ///< of a TUPLE in order; of STEPS one for each verb, AUTOMATIC: none follows
+  bool trailing = false;         ///< an argument that may be left out
+  bool behind_key = false;       ///< may be typed right behind the menu's key
   std::vector<std::string> unbuilt;                           ///< values that are refused as not built yet
   const google::protobuf::FieldDescriptor* within = nullptr;  ///< SUBSET only: the list it is part of
 
   /// Whether it is a list of numbers: MEMBERS or SUBSET.
   [[nodiscard]] bool numbers() const { return kind == config::MEMBERS || kind == config::SUBSET; }
-  /// The words that may be typed for it: one, or two for STATE, POWER and lists; of a list the first adds.
+  /// The words that may be typed for it: one, or two for STATE, POWER and lists, of which the first adds; of
+  /// STEPS one for each verb, and the one that takes away.
   [[nodiscard]] std::vector<std::string> words() const;
   [[nodiscard]] bool keyed() const { return kind == config::MENU && field->is_repeated(); }
 };
@@ -64,6 +66,8 @@ enum class Verb {
   off,     ///< dis or off
   add,     ///< followed by a list member
   remove,  ///< followed by a list member
+  append,  ///< a step to STEPS, followed by the verb's own argument
+  drop,    ///< the last of STEPS
   erase,   ///< del: the object whose menu this is; no entry
 };
 
@@ -73,9 +77,12 @@ struct Command {
   Verb verb = Verb::set;
   const Entry* entry = nullptr;  ///< null for `erase` only
   bool alias = false;            ///< another spelling: matched, but not listed
+  const Entry* step = nullptr;   ///< of `append`: the argument of the verb
 
   /// Two spellings of one command are the same command.
-  [[nodiscard]] bool same(const Command& other) const { return verb == other.verb && entry == other.entry; }
+  [[nodiscard]] bool same(const Command& other) const {
+    return verb == other.verb && entry == other.entry && step == other.step;
+  }
 };
 
 struct Menu {
@@ -91,6 +98,8 @@ struct Menu {
   std::vector<Command> commands;  ///< in the order of the entries; `del` after them, aliases last
 
   [[nodiscard]] const Entry* find(std::string_view exact_word) const;
+  /// The setting whose value may be typed right behind the key; null when there is none.
+  [[nodiscard]] const Entry* behind_key() const;
   /// The list that a SUBSET of this menu is part of; null for everything else.
   [[nodiscard]] const Entry* list_of(const Entry& subset) const;
   /// The command of an exact word or a unique prefix; else a sentence that quotes the word.
@@ -120,6 +129,9 @@ struct Menu {
 
 /// The menus from the root to this one, without the root.
 [[nodiscard]] std::vector<const Menu*> way_to(const Menu& menu);
+
+/// The keywords of an enum, in its order.
+[[nodiscard]] std::vector<std::string> keywords(const google::protobuf::EnumDescriptor& type);
 
 /// All texts a choice, flag or well-known port accepts, for completion; empty for free values.
 [[nodiscard]] std::vector<std::string> candidates(const Entry& entry);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -59,6 +60,14 @@ std::optional<std::string> prefix(std::string_view argument) {
   return *length >= 1 && *length <= kLongest ? std::optional(std::to_string(*length)) : std::nullopt;
 }
 
+/// The menu of the checks that have settings of their own.
+const Menu& health_menu() {
+  return *root().find("slb")->menu->find("advhc")->menu;
+}
+
+/// Types of checks of which there is more than one, told apart by a number.
+constexpr std::string_view kNumberedTypes[] = {"script", "snmp"};
+
 /// The one keyword that is the argument or starts with it.
 std::optional<std::string> keyword(const Entry& entry, std::string_view argument) {
   std::optional<std::string> found;
@@ -101,6 +110,29 @@ std::optional<std::string> flag(const Entry& entry, std::string_view argument) {
   return std::nullopt;
 }
 
+/// Of an object: letters, digits, "-", "_" and ".".
+std::optional<std::string> name(const Entry& entry, std::string_view argument) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
+  const bool good = std::ranges::all_of(argument, fits) &&
+                    entry.range.contains(static_cast<std::uint32_t>(argument.size()));
+  return good ? std::optional(std::string(argument)) : std::nullopt;
+}
+
+/// Whether it is a word with a number of that menu behind it: "script3".
+bool numbered(std::string_view argument, std::string_view word, std::string_view menu) {
+  const auto& key = *health_menu().find(menu)->menu->key;
+  return argument.starts_with(word) && number(key, argument.substr(word.size())).has_value();
+}
+
+/// A type of check without a number, "script3", "snmp1", or else the name of a check.
+std::optional<std::string> check_name(const Entry& entry, std::string_view argument) {
+  const bool inherits = argument == entry.field->default_value_string();
+  const bool of_number = numbered(argument, "script", "script") || numbered(argument, "snmp", "snmphc");
+  if (inherits || of_number) return std::string(argument);
+  if (std::ranges::count(kNumberedTypes, argument) != 0) return std::nullopt;
+  return name(*health_menu().find("health")->menu->key, argument);
+}
+
 Result<std::string> text(const Entry& entry, std::string_view argument, std::string_view what) {
   const bool printable = std::ranges::all_of(argument, [](char c) { return c >= ' ' && c <= '~'; });
   if (!printable) return Error{fmt::format("{}: only printable ASCII characters are allowed", what)};
@@ -134,12 +166,23 @@ std::optional<std::string> canonical(const Entry& entry, std::string_view argume
       return flag(entry, argument);
     case config::CHOICE:
       return keyword(entry, argument);
+    case config::NAME:
+      return name(entry, argument);
+    case config::CHECK:
+      return check_name(entry, argument);
     default:
       return std::nullopt;
   }
 }
 
 }  // namespace
+
+std::vector<std::string> keywords(const google::protobuf::EnumDescriptor& type) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < type.value_count(); ++i)
+    texts.push_back(type.value(i)->options().GetExtension(config::keyword));
+  return texts;
+}
 
 bool Range::contains(std::uint32_t number) const {
   if (number % step != 0) return false;
@@ -177,6 +220,11 @@ std::string allowed(const Entry& entry) {
     case config::TEXT:
     case config::WORD:
       return entry.range.text() + " characters";
+    case config::NAME:
+      return entry.range.text() + " letters, digits, -, _ and .";
+    case config::CHECK:
+      return line::join(candidates(entry), ", ") +
+             ", script1-script64, snmp1-snmp5 or the name of a health check";
     default:
       return entry.range.text();
   }
@@ -202,9 +250,13 @@ std::vector<std::string> candidates(const Entry& entry) {
   if (entry.kind == config::FLAG || entry.kind == config::STATE) return {"ena", "dis"};
   if (entry.kind == config::POWER) return {"on", "off"};
   std::vector<std::string> texts;
-  if (entry.kind == config::CHOICE)
-    for (int i = 0; i < entry.field->enum_type()->value_count(); ++i)
-      texts.push_back(entry.field->enum_type()->value(i)->options().GetExtension(config::keyword));
+  if (entry.kind == config::CHOICE) texts = keywords(*entry.field->enum_type());
+  if (entry.kind == config::CHECK) {
+    texts = keywords(*config::Health_descriptor());
+    std::erase_if(texts, [](const auto& text) { return std::ranges::count(kNumberedTypes, text) != 0; });
+    if (const auto& preset = entry.field->default_value_string(); std::ranges::count(texts, preset) == 0)
+      texts.insert(texts.begin(), preset);
+  }
   if (entry.kind == config::SERVICE)
     for (std::uint32_t port = 0; port <= 65535; ++port)
       if (const auto name = port_name(static_cast<std::uint16_t>(port)); name && entry.range.contains(port))

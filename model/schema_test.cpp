@@ -78,6 +78,7 @@ TEST(Schema, DefaultsAreWithinTheirRanges) {
   auto* factory = google::protobuf::MessageFactory::generated_factory();
   for (const Menu* menu : all_menus())
     for (const Entry& entry : menu->entries) {
+      if (entry.kind == config::STEPS) continue;  // a step is what somebody typed
       for (const Entry& argument : entry.arguments)
         expect_good_default(*factory->GetPrototype(argument.field->containing_type()), argument);
       if (entry.menu == nullptr && !entry.field->is_repeated() && entry.kind != config::TUPLE)

@@ -46,10 +46,9 @@ struct Compiled {
 
 [[nodiscard]] Compiled compile(const Config& config);
 
-/// The check that a service really gets, "none" for a real server that is not checked. Checks over TCP say
-/// nothing of UDP: that gets icmp (reference 4.2).
+/// The check that a service of a real server really gets; `real` null: of one without a check of its own.
 [[nodiscard]] probe::Check check_of(const Config& config, const Virt& virt, const Service& service,
-                                    const Group& group, Protocol protocol);
+                                    const Real* real, const Group& group, Protocol protocol);
 /// The identity of the target that decides about a real server in its role for a service.
 [[nodiscard]] TargetKey target_of(const Config& config, const Virt& virt, const Service& service,
                                   const Player& player, Protocol protocol);

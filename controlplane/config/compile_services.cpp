@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controlplane/config/checks.h"
 #include "controlplane/config/topology.h"
 
 namespace headgate::config {
@@ -115,8 +116,8 @@ void add_service(const Config& config, const FlatService& from, forwarding::Gene
 Target target_from(const Config& config, const FlatService& from, const Player& player) {
   const Real& real = *player.real;
   return {.address = address_of(real.rip()),
-          .check = check_of(config, from.virt, from.service, *player.checked_by, from.protocol),
-          .policy = {std::chrono::seconds(real.inter()), real.retry(), real.restr()},
+          .check = check_of(config, from.virt, from.service, &real, *player.checked_by, from.protocol),
+          .policy = policy_of(config, real, health_word(&real, *player.checked_by)),
           .enabled = real.enabled(),
           .yields_to = {}};
 }
@@ -127,28 +128,6 @@ void note_backups(const Config& config, const FlatService& from, const CastMembe
   Target& target = targets.at(target_of(config, from.virt, from.service, member.self, from.protocol));
   for (const Player& backup : member.backup)
     target.yields_to.insert(target_of(config, from.virt, from.service, backup, from.protocol));
-}
-
-probe::Kind kind_of(Health health) {
-  switch (health) {
-    case HEALTH_TCP:
-      return probe::Kind::tcp;
-    case HEALTH_HTTP:
-      return probe::Kind::http;
-    case HEALTH_ICMP:
-      return probe::Kind::icmp;
-    case HEALTH_HTTPHEAD:
-      return probe::Kind::httphead;
-    case HEALTH_SMTP:
-      return probe::Kind::smtp;
-    case HEALTH_POP3:
-      return probe::Kind::pop3;
-    case HEALTH_IMAP:
-      return probe::Kind::imap;
-    case HEALTH_NNTP:
-      return probe::Kind::nntp;
-  }
-  return probe::Kind::tcp;
 }
 
 }  // namespace
@@ -173,21 +152,15 @@ L4Port real_port(const Service& service) {
   return static_cast<L4Port>(service.rport() != 0 ? service.rport() : service.vport());
 }
 
-probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Group& group,
-                      Protocol protocol) {
-  if (protocol == Protocol::udp) return {.kind = probe::Kind::icmp};
-  return probe::resolve({.health = kind_of(group.health()),
-                         .content = group.content(),
-                         .hname = service.hname(),
-                         .dname = virt.dname(),
-                         .vport = static_cast<L4Port>(service.vport()),
-                         .allow_http_anywhere = config.slb().adv().allowhc()});
+probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Real* real,
+                      const Group& group, Protocol protocol) {
+  return probe::resolve(wish_of(config, virt, service, group, health_word(real, group), protocol));
 }
 
 TargetKey target_of(const Config& config, const Virt& virt, const Service& service, const Player& player,
                     Protocol protocol) {
   return {player.real->number(), real_port(service), protocol,
-          check_of(config, virt, service, *player.checked_by, protocol).identity()};
+          check_of(config, virt, service, player.real, *player.checked_by, protocol).identity()};
 }
 
 }  // namespace headgate::config

@@ -117,24 +117,12 @@ void check_protocols(const Service& service, Wrong wrong) {
     wrong("protocol is udp and udp is dis: nothing is left to balance");
 }
 
-template <class Wrong>
-void check_content(const Group& group, Wrong wrong) {
-  const std::string& content = group.content();
-  const bool http = group.health() == HEALTH_HTTP || group.health() == HEALTH_HTTPHEAD;
-  if (http && content.starts_with("//") && content.find('/', 2) == 2)
-    wrong(fmt::format("content \"{}\" of group {} names no host after //", content, group.number()));
-  const bool login = group.health() == HEALTH_POP3 || group.health() == HEALTH_IMAP;
-  if (login && !content.empty() && content.find(':', 1) == std::string::npos)
-    wrong(fmt::format("content of group {} is for a login: user:password", group.number()));
-}
-
 void check_service(const Config& config, const Virt& virt, const Service& service, Problems& problems) {
   const auto wrong = [&](std::string sentence) {
     problems.push_back({service_path(virt, service), std::move(sentence)});
   };
   const Group* group = find_group(config, service.group());
   if (group == nullptr) return wrong(fmt::format("group {} does not exist", service.group()));
-  check_content(*group, wrong);
   check_families(config, virt, *group, wrong);
   check_protocols(service, wrong);
 }
@@ -164,6 +152,7 @@ void validate_slb(const Config& config, Problems& problems) {
   for (const Real& real : config.slb().real()) check_real(config, real, problems);
   check_rips(config, problems);
   validate_groups(config, problems);
+  validate_health(config, problems);
   for (const SlbPort& port : config.slb().port())
     if (port.client() || port.server()) check_port(config, port, problems);
   for (const Virt& virt : config.slb().virt()) {

@@ -162,7 +162,7 @@ void add_service(const Look& look, const config::Virt& virt, const config::Servi
   status.set_protocol(static_cast<std::uint32_t>(protocol));
   const config::Group* group = config::find_group(look.config, service.group());
   if (group == nullptr) return;
-  status.set_check(config::check_of(look.config, virt, service, *group, protocol).word());
+  status.set_check(config::check_of(look.config, virt, service, nullptr, *group, protocol).word());
   status.set_backup(backup_text(*group));
   if (service.pbind() == config::PBIND_CLIENTIP) status.set_pbind("clientip");
   add_players(look, {virt, service, *group, protocol}, status);
@@ -203,7 +203,7 @@ const Watched* best_of(const Look& look, const config::Group& group, std::uint32
     for (const config::Service& service : virt.service()) {
       if (service.group() != group.number()) continue;
       for (const Protocol protocol : config::protocols_of(service)) {
-        check = config::check_of(look.config, virt, service, group, protocol).word();
+        check = config::check_of(look.config, virt, service, nullptr, group, protocol).word();
         const config::Player player{config::find_real(look.config, member), &group, false};
         if (player.real == nullptr) continue;
         const Watched* watched =
@@ -231,7 +231,7 @@ void add_group(const Look& look, const config::Group& group, StatusReply& reply)
   status.set_number(group.number());
   status.set_name(group.name());
   status.set_metric(keyword(config::Metric_descriptor(), group.metric().rule()));
-  std::string check = keyword(config::Health_descriptor(), group.health());
+  std::string check = group.health();
   for (const std::uint32_t member : group.member())
     add_group_member(look, group, member, best_of(look, group, member, check), status);
   status.set_check(check);

@@ -1,105 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/check.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 namespace headgate::probe {
 namespace {
 
+constexpr std::array<std::string_view, 31> kWords{
+    "none", "icmp",  "tcp",    "http",      "httphead", "smtp",   "pop3",       "imap",
+    "nntp", "https", "sslh",   "udp",       "arp",      "link",   "dns",        "udpdns",
+    "ftp",  "ldap",  "radius", "radiusacs", "tftp",     "rtsp",   "sipoptions", "ntp",
+    "wsp",  "wtls",  "wtp",    "snmp",      "script",   "logexp", "agent"};
+static_assert(kWords.size() == static_cast<std::size_t>(Kind::agent) + 1);
+
+constexpr std::array<std::string_view, 11> kVerbs{"open",    "send",   "expect", "bsend", "nsend", "bexpect",
+                                                  "nexpect", "offset", "depth",  "wait",  "close"};
+
 constexpr L4Port kHttp = 80;
+constexpr L4Port kHttps = 443;
 
-std::string full_host(const std::string& hname, const std::string& dname) {
-  return hname.empty() || dname.empty() ? hname + dname : hname + "." + dname;
-}
-
-/// Characters that would break the request line, blanks and controls above all, are sent percent-encoded.
-std::string encoded(std::string_view path) {
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > ' ' && byte < 0x7f)
-      out += c;
-    else
-      out += fmt::format("%{:02X}", byte);
-  }
-  return out;
-}
-
+/// FNV-1a: tells texts apart without telling them.
 std::string number_of(std::string_view secret) {
-  std::uint32_t number = 0x811c9dc5;  // FNV-1a
+  std::uint32_t number = 0x811c9dc5;
   for (const char c : secret) number = (number ^ static_cast<unsigned char>(c)) * 0x01000193;
   return fmt::format("#{:08x}", number);
 }
 
-Check login_check(const Wish& wish) {
-  const auto colon = wish.content.find(':');
-  const std::string password = colon == std::string::npos ? "" : wish.content.substr(colon + 1);
-  return {.kind = wish.health, .user = wish.content.substr(0, colon), .password = password};
-}
-
-Check http_check(const Wish& wish) {
-  std::string_view content = wish.content;
-  std::string host = full_host(wish.hname, wish.dname);
-  if (content.starts_with("//")) {
-    content.remove_prefix(2);
-    const auto slash = content.find('/');
-    host = encoded(content.substr(0, slash));
-    content = slash == std::string_view::npos ? "/" : content.substr(slash);
-  }
-  const std::string path = encoded(content);
-  return {.kind = wish.health, .host = host, .path = path.starts_with('/') ? path : "/" + path};
+std::string script_text(const std::vector<Statement>& script) {
+  std::string text;
+  for (const Statement& statement : script)
+    text += fmt::format("{} {};", kVerbs[static_cast<std::size_t>(statement.verb)], statement.text);
+  return text;
 }
 
 }  // namespace
 
-std::string Check::word() const {
-  constexpr const char* kWords[] = {"none", "icmp", "tcp",  "http", "httphead",
-                                    "smtp", "pop3", "imap", "nntp"};
+std::string_view word_of(Kind kind) {
   return kWords[static_cast<std::size_t>(kind)];
 }
 
-std::string Check::identity() const {
-  switch (kind) {
-    case Kind::none:
-    case Kind::icmp:
-    case Kind::tcp:
-      return word();
-    case Kind::http:
-    case Kind::httphead:
-      return fmt::format("{} {}{}", word(), host, path);
-    case Kind::smtp:
-      return fmt::format("{} {}", word(), user);
-    case Kind::pop3:
-    case Kind::imap:
-      return fmt::format("{} {} {}", word(), user, number_of(password));
-    case Kind::nntp:
-      return fmt::format("{} {}", word(), path);
-  }
-  return word();
+std::optional<Kind> kind_named(std::string_view word) {
+  const auto found = std::ranges::find(kWords, word);
+  if (found == kWords.end()) return std::nullopt;
+  return static_cast<Kind>(found - kWords.begin());
 }
 
-Check resolve(const Wish& wish) {
-  if (wish.health == Kind::icmp) return {.kind = Kind::icmp};
-  if (wish.content.empty()) return {.kind = Kind::tcp};
-  switch (wish.health) {
-    case Kind::http:
-    case Kind::httphead:
-      return wish.vport == kHttp || wish.allow_http_anywhere ? http_check(wish) : Check{.kind = Kind::tcp};
-    case Kind::smtp:
-    case Kind::pop3:
-    case Kind::imap:
-      return login_check(wish);
-    case Kind::nntp:
-      return {.kind = Kind::nntp, .path = wish.content};
-    default:
-      return {.kind = Kind::tcp};
-  }
+std::string Check::identity() const {
+  std::string text = word();
+  const auto add = [&](std::string_view what, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {}{}", what, value);
+  };
+  add("", host + path);
+  add("", user);
+  if (!password.empty() || kind == Kind::pop3 || kind == Kind::imap) add("", number_of(password));
+  if (!secret.empty()) add("secret ", number_of(secret));
+  if (kind == Kind::dns && carrier == Carrier::datagrams) add("", "over udp");
+  if (port != 0) add("port ", std::to_string(port));
+  add("status ", status);
+  add("expect ", expect);
+  if (verify) add("verified by ", ca.empty() ? "the system" : ca);
+  if (!reply) add("", "without reply");
+  if (!script.empty()) add("", number_of(script_text(script)));
+  for (const Check& part : parts) add("of ", part.identity());
+  if (invert) add("", "inverted");
+  return text;
 }
 
 std::string http_request(const Check& check, const Ip& address, L4Port port) {
   const std::string literal = address.is_v4() ? address.text() : fmt::format("[{}]", address.text());
   const std::string name = check.host.empty() ? literal : check.host;
-  const std::string host = port == kHttp ? name : fmt::format("{}:{}", name, port);
+  const L4Port usual = check.kind == Kind::https ? kHttps : kHttp;
+  const std::string host = port == usual ? name : fmt::format("{}:{}", name, port);
   return fmt::format(
       "{} {} HTTP/1.{}\r\nHost: {}\r\nUser-Agent: headgate\r\nAccept: */*\r\nConnection: close\r\n\r\n",
       check.kind == Kind::httphead ? "HEAD" : "GET", check.path, check.host.empty() ? 0 : 1, host);

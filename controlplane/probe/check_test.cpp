@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controlplane/probe/check.h"
+#include "controlplane/probe/resolve.h"
 
 #include <gtest/gtest.h>
 

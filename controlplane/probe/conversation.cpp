@@ -8,10 +8,6 @@ namespace headgate::probe {
 
 std::unique_ptr<Conversation> conversation(const Check& check, const Ip& address, L4Port port) {
   switch (check.kind) {
-    case Kind::none:
-    case Kind::icmp:
-    case Kind::tcp:
-      break;
     case Kind::http:
     case Kind::httphead:
       return http_exchange(http_request(check, address, port));
@@ -23,6 +19,8 @@ std::unique_ptr<Conversation> conversation(const Check& check, const Ip& address
       return std::make_unique<Dialogue>(imap_script(check.user, check.password));
     case Kind::nntp:
       return std::make_unique<Dialogue>(nntp_script(check.path));
+    default:
+      break;
   }
   return nullptr;
 }

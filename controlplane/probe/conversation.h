@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ class Conversation {
   struct Turn {
     std::string say;                 ///< to the server; with an outcome, the farewell
     std::optional<Outcome> outcome;  ///< once: nothing that comes after it changes anything
+    std::optional<std::chrono::milliseconds> patience =
+        {};  ///< late() is due after so long; replaces an earlier one
     bool operator==(const Turn&) const = default;
   };
 
@@ -35,6 +38,8 @@ class Conversation {
   [[nodiscard]] virtual Turn begin() = 0;
   /// The server has said more. Not called after an outcome.
   [[nodiscard]] virtual Turn hear(std::string_view bytes) = 0;
+  /// The patience of the last turn that had some has run out. Not called after an outcome.
+  [[nodiscard]] virtual Turn late() { return {{}, Outcome{false, "no answer in time"}}; }
   /// The server has nothing more to say, and there is no outcome yet.
   [[nodiscard]] virtual Outcome end() = 0;
 };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/config/checks.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "controlplane/probe/expression.h"
+
+namespace headgate::config {
+namespace {
+
+std::optional<std::uint32_t> number_behind(std::string_view start, const std::string& word) {
+  if (!word.starts_with(start) || word.size() == start.size()) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data() + start.size(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+const std::string& keyword(Health health) {
+  return Health_descriptor()->FindValueByNumber(health)->options().GetExtension(config::keyword);
+}
+
+template <class Objects>
+auto* find_number(const Objects& objects, std::uint32_t number) {
+  const auto found = std::ranges::find_if(objects, [&](const auto& one) { return one.number() == number; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+void fill_snmp(const Config& config, std::uint32_t number, probe::Wish& wish) {
+  const SnmpCheck* snmp = find_number(config.slb().advhc().snmphc(), number);
+  wish.health = probe::Kind::snmp;
+  if (snmp == nullptr) return;
+  wish.content = snmp->oid();
+  wish.settings.secret = snmp->comm();
+  wish.settings.expect = snmp->rcvcnt();
+  wish.settings.invert = snmp->invert();
+}
+
+void fill_script(const Config& config, std::uint32_t number, probe::Wish& wish) {
+  wish.health = probe::Kind::script;
+  wish.content.clear();
+  wish.settings.script = statements_of(config, number);
+}
+
+/// The checks that an expression names, each as it would be done for the same service. What is itself an
+/// expression is none of them.
+void fill_parts(const Config& config, const Virt& virt, const Service& service, const Group& group,
+                Protocol protocol, probe::Wish& wish) {
+  const auto expression = probe::Expression::parse(wish.content);
+  if (!expression) return;
+  for (const std::string& name : expression->names()) {
+    const HealthCheck* part = find_check(config, name);
+    if (part != nullptr && part->type() == HEALTH_LOGEXP) continue;
+    wish.settings.parts.push_back(probe::resolve(wish_of(config, virt, service, group, name, protocol)));
+  }
+}
+
+void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wish) {
+  wish.named = true;
+  wish.health = probe::kind_named(keyword(check.type())).value_or(probe::Kind::tcp);
+  wish.content = check.content();
+  wish.settings.port = static_cast<L4Port>(check.dport());
+  wish.settings.status = check.status();
+  wish.settings.expect = check.expect();
+  wish.settings.verify = check.verify();
+  wish.settings.ca = check.ca();
+  wish.settings.reply = check.reply();
+  if (check.type() == HEALTH_SCRIPT)
+    fill_script(config, number_behind("", check.content()).value_or(0), wish);
+  if (check.type() == HEALTH_SNMP) fill_snmp(config, number_behind("", check.content()).value_or(0), wish);
+  wish.settings.invert = wish.settings.invert != check.invert();
+}
+
+}  // namespace
+
+const HealthCheck* find_check(const Config& config, const std::string& name) {
+  const auto& checks = config.slb().advhc().health();
+  const auto found = std::ranges::find_if(checks, [&](const auto& check) { return check.name() == name; });
+  return found == checks.end() ? nullptr : &*found;
+}
+
+std::optional<std::uint32_t> script_number(const std::string& word) {
+  return number_behind("script", word);
+}
+
+std::optional<std::uint32_t> snmp_number(const std::string& word) {
+  return number_behind("snmp", word);
+}
+
+std::vector<probe::Statement> statements_of(const Config& config, std::uint32_t number) {
+  std::vector<probe::Statement> statements;
+  if (const Script* script = find_number(config.slb().advhc().script(), number))
+    for (const ScriptStep& step : script->step())
+      statements.push_back({static_cast<probe::Statement::Verb>(step.verb()), step.text()});
+  return statements;
+}
+
+const std::string& health_word(const Real* real, const Group& group) {
+  return real != nullptr && real->has_health() ? real->health() : group.health();
+}
+
+probe::Wish wish_of(const Config& config, const Virt& virt, const Service& service, const Group& group,
+                    const std::string& health, Protocol protocol) {
+  probe::Wish wish{.hname = service.hname(),
+                   .dname = virt.dname(),
+                   .vport = static_cast<L4Port>(service.vport()),
+                   .udp = protocol == Protocol::udp,
+                   .allow_http_anywhere = config.slb().adv().allowhc()};
+  if (const auto kind = probe::kind_named(health)) {
+    wish.health = *kind;
+    wish.content = group.content();
+  } else if (const auto script = script_number(health)) {
+    fill_script(config, *script, wish);
+  } else if (const auto snmp = snmp_number(health)) {
+    fill_snmp(config, *snmp, wish);
+  } else if (const HealthCheck* check = find_check(config, health)) {
+    fill_named(config, *check, wish);
+  }
+  if (wish.health == probe::Kind::radius || wish.health == probe::Kind::radiusacs)
+    wish.settings.secret = config.slb().secret();
+  if (wish.health == probe::Kind::logexp) fill_parts(config, virt, service, group, protocol, wish);
+  return wish;
+}
+
+health::Policy policy_of(const Config& config, const Real& real, const std::string& health) {
+  const HealthCheck* check = find_check(config, health);
+  const auto own = [&](std::uint32_t of_check, std::uint32_t of_real) {
+    return of_check != 0 ? of_check : of_real;
+  };
+  if (check == nullptr) return {std::chrono::seconds(real.inter()), real.retry(), real.restr()};
+  return {std::chrono::seconds(own(check->inter(), real.inter())), own(check->retry(), real.retry()),
+          own(check->restr(), real.restr())};
+}
+
+}  // namespace headgate::config

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/config/checks.h"
+
+#include <gtest/gtest.h>
+
+#include "controlplane/config/compile.h"
+#include "controlplane/config/validate.h"
+#include "model/config_text.h"
+
+namespace headgate::config {
+namespace {
+
+constexpr const char* kSite = R"(
+/c/port 1/device p1
+/c/l3/if 1/ena/addr 10.0.0.1/mask 255.255.255.0
+/c/slb/on
+/c/slb/real 1/ena/rip 10.0.0.11
+/c/slb/real 2/ena/rip 10.0.0.12
+/c/slb/group 1/add 1/add 2
+/c/slb/virt 1/ena/vip 10.0.0.100
+/c/slb/virt 1/service 80/group 1
+)";
+
+Config config_of(const std::string& more) {
+  Config config;
+  const auto loaded = text::load(kSite + more, config);
+  EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+  return config;
+}
+
+std::vector<std::string> problems(const std::string& more) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : validate(config_of(more))) lines.push_back(problem.line());
+  return lines;
+}
+
+/// The one problem of a configuration.
+std::string problem(const std::string& more) {
+  const auto lines = problems(more);
+  EXPECT_EQ(lines.size(), 1u);
+  return lines.empty() ? "" : lines.front();
+}
+
+const Target& target(const Compiled& compiled, std::uint32_t real) {
+  const auto found =
+      std::ranges::find_if(compiled.targets, [&](const auto& entry) { return entry.first.real == real; });
+  EXPECT_NE(found, compiled.targets.end());
+  return found->second;
+}
+
+TEST(NamedCheck, DecidesAboutTheGroupsThatUseIt) {
+  const auto compiled = compile(config_of(R"(
+/c/slb/advhc/health web http/content "/alive"/status 200-299/dport 8080/inter 5/retry 2/restr 3
+/c/slb/group 1/health web
+)"));
+  const Target& first = target(compiled, 1);
+  EXPECT_EQ(first.check.identity(), "http /alive port 8080 status 200-299");
+  EXPECT_EQ(first.policy, (health::Policy{std::chrono::seconds(5), 2, 3}));
+}
+
+TEST(NamedCheck, OfARealServerComesBeforeThatOfItsGroups) {
+  const auto compiled = compile(config_of("/c/slb/real 2/health icmp\n"));
+  EXPECT_EQ(target(compiled, 1).check.identity(), "tcp");
+  EXPECT_EQ(target(compiled, 2).check.identity(), "icmp");
+}
+
+TEST(NamedCheck, LeavesWhatItDoesNotSetToTheRealServer) {
+  const auto compiled = compile(config_of(R"(
+/c/slb/real 1/inter 7/retry 6/restr 5
+/c/slb/advhc/health plain
+/c/slb/advhc/health plain/retry 9
+/c/slb/group 1/health plain
+)"));
+  EXPECT_EQ(target(compiled, 1).policy, (health::Policy{std::chrono::seconds(7), 9, 5}));
+}
+
+TEST(NamedCheck, MayBeMadeOfOthers) {
+  const auto compiled = compile(config_of(R"(
+/c/slb/advhc/health web http/content "/a"
+/c/slb/advhc/health both logexp/content "web & !icmp | script2"
+/c/slb/advhc/script 2/open 81/send "x"
+/c/slb/group 1/health both
+)"));
+  const probe::Check& check = target(compiled, 1).check;
+  ASSERT_EQ(check.parts.size(), 3u);
+  EXPECT_EQ(check.parts[0].identity(), "http /a");
+  EXPECT_EQ(check.parts[1].identity(), "icmp");
+  EXPECT_EQ(check.parts[2].kind, probe::Kind::script);
+}
+
+TEST(NamedCheck, ThatDoesNotExistIsRefused) {
+  EXPECT_EQ(problem("/c/slb/group 1/health wbe\n"),
+            "/cfg/slb/group 1: health wbe is no type of check, and there is no /cfg/slb/advhc/health wbe");
+  EXPECT_EQ(problem("/c/slb/real 1/health script9\n"),
+            "/cfg/slb/real 1: health script9: there is no /cfg/slb/advhc/script 9");
+  EXPECT_EQ(problem("/c/slb/group 1/health snmp2\n"),
+            "/cfg/slb/group 1: health snmp2: there is no /cfg/slb/advhc/snmphc 2");
+}
+
+TEST(NamedCheck, RefusesSettingsThatItsTypeHasNoUseFor) {
+  EXPECT_EQ(problem("/c/slb/advhc/health a tcp/status 200\n"),
+            "/cfg/slb/advhc/health a: tcp has no use for status");
+  EXPECT_EQ(problem("/c/slb/advhc/health a icmp/dport 80\n"),
+            "/cfg/slb/advhc/health a: icmp has no use for dport");
+  EXPECT_EQ(problem("/c/slb/advhc/health a httphead/expect \"x\"\n"),
+            "/cfg/slb/advhc/health a: httphead has no use for expect");
+  EXPECT_EQ(problem("/c/slb/advhc/health a/inter 2/timeout 3\n"),
+            "/cfg/slb/advhc/health a: timeout 3 is longer than inter 2");
+}
+
+TEST(NamedCheck, TakesNoContentOfItsGroup) {
+  EXPECT_EQ(problem("/c/slb/advhc/health a http\n/c/slb/group 1/health a/content \"/x\"\n"),
+            "/cfg/slb/group 1: content \"/x\" has no effect with health a; remove it");
+}
+
+TEST(NamedCheck, SaysWhatIsWrongWithAnExpression) {
+  EXPECT_EQ(problem("/c/slb/advhc/health e logexp/content \"tcp &\"\n"),
+            "/cfg/slb/advhc/health e: content \"tcp &\": a name is missing at the end");
+  EXPECT_EQ(problem("/c/slb/advhc/health e logexp/content \"e\"\n"),
+            "/cfg/slb/advhc/health e: content: e is an expression itself");
+}
+
+TEST(Script, SaysWhatIsWrongWithAStatement) {
+  EXPECT_EQ(problem("/c/slb/advhc/script 1/send \"x\"\n"),
+            "/cfg/slb/advhc/script 1: statement 1: it needs an open before it");
+}
+
+TEST(Radius, NeedsItsSecret) {
+  const std::string check = "/c/slb/advhc/health r radius/content \"joe:x\"\n";
+  EXPECT_EQ(problem(check), "/cfg/slb/advhc/health r: a check by RADIUS needs /cfg/slb/secret");
+  EXPECT_EQ(problems(check + "/c/slb/secret abc\n"), std::vector<std::string>{});
+}
+
+TEST(HealthText, StatementsKeepTheirOrderThroughDumpAndDiff) {
+  const Config one = config_of("/c/slb/advhc/script 1/open 80/send \"b\"/send \"a\"/send \"b\"/close\n");
+  EXPECT_NE(text::dump(one).find(
+                "/c/slb/advhc/script 1\n\topen 80\n\tsend \"b\"\n\tsend \"a\"\n\tsend \"b\"\n\tclose\n"),
+            std::string::npos);
+  const Config other = config_of("/c/slb/advhc/script 1/open 80/send \"b\"/expect \"c\"\n");
+  EXPECT_EQ(text::diff(one, other), "/c/slb/advhc/script 1\n\trem\n\trem\n\trem\n\texpect \"c\"\n");
+  Config loaded = one;
+  ASSERT_TRUE(text::load(text::diff(one, other), loaded).ok());
+  EXPECT_EQ(text::dump(loaded), text::dump(other));
+}
+
+}  // namespace
+}  // namespace headgate::config

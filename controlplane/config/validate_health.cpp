@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "controlplane/config/checks.h"
+#include "controlplane/config/validate.h"
+#include "controlplane/probe/expression.h"
+#include "controlplane/probe/script.h"
+#include "model/schema.h"
+
+namespace headgate::config {
+namespace {
+
+using probe::Kind;
+using Wrong = std::function<void(std::string)>;
+
+bool one_of(Kind kind, std::initializer_list<Kind> kinds) {
+  return std::ranges::count(kinds, kind) != 0;
+}
+
+bool has_object(const Config& config, const std::string& word) {
+  const auto& advhc = config.slb().advhc();
+  const auto has = [](const auto& objects, std::uint32_t number) {
+    return std::ranges::any_of(objects, [&](const auto& one) { return one.number() == number; });
+  };
+  if (const auto script = script_number(word)) return has(advhc.script(), *script);
+  if (const auto snmp = snmp_number(word)) return has(advhc.snmphc(), *snmp);
+  return probe::kind_named(word).has_value() || find_check(config, word) != nullptr;
+}
+
+/// Where what a word means is defined.
+std::string missing(const std::string& word) {
+  if (const auto script = script_number(word))
+    return fmt::format("health {}: there is no /cfg/slb/advhc/script {}", word, *script);
+  if (const auto snmp = snmp_number(word))
+    return fmt::format("health {}: there is no /cfg/slb/advhc/snmphc {}", word, *snmp);
+  return fmt::format("health {} is no type of check, and there is no /cfg/slb/advhc/health {}", word, word);
+}
+
+void check_expression(const Config& config, const std::string& content, const Wrong& wrong) {
+  const auto expression = probe::Expression::parse(content);
+  if (!expression) return wrong(fmt::format("content \"{}\": {}", content, expression.error().message));
+  for (const std::string& name : expression->names()) {
+    const HealthCheck* part = find_check(config, name);
+    if (!has_object(config, name))
+      wrong(fmt::format("content: {}", missing(name)));
+    else if (name == "logexp" || (part != nullptr && part->type() == HEALTH_LOGEXP))
+      wrong(fmt::format("content: {} is an expression itself", name));
+  }
+}
+
+/// The content of a type of check, wherever it is set.
+void check_content(const Config& config, Kind kind, const std::string& content, const Wrong& wrong) {
+  if (kind == Kind::logexp) return check_expression(config, content, wrong);
+  if (one_of(kind, {Kind::radius, Kind::radiusacs}) && config.slb().secret().empty())
+    wrong("a check by RADIUS needs /cfg/slb/secret");
+  if (content.empty()) return;
+  const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
+  if (http && content.starts_with("//") && content.find('/', 2) == 2)
+    wrong(fmt::format("content \"{}\" names no host after //", content));
+  const bool login = one_of(kind, {Kind::pop3, Kind::imap, Kind::radius, Kind::radiusacs});
+  if (login && content.find(':', 1) == std::string::npos) wrong("content is for a login: user:password");
+}
+
+/// One setting of a check: whether it is set, its word, and the types that have a use for it.
+struct Use {
+  bool set = false;
+  const char* word = "";
+  bool fits = false;
+};
+
+void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
+  const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
+  const bool below = one_of(kind, {Kind::icmp, Kind::arp, Kind::link});
+  const bool bare = below || one_of(kind, {Kind::tcp, Kind::sslh, Kind::ntp, Kind::sipoptions, Kind::agent});
+  for (const Use& use : std::initializer_list<Use>{
+           {check.dport() != 0, "dport", !below && !one_of(kind, {Kind::script, Kind::logexp})},
+           {!check.content().empty(), "content", !bare},
+           {!check.status().empty(), "status", http},
+           {!check.expect().empty(), "expect", http && kind != Kind::httphead},
+           {check.verify(), "verify", kind == Kind::https},
+           {!check.ca().empty(), "ca", kind == Kind::https && check.verify()},
+           {!check.reply(), "reply", kind == Kind::udp}})
+    if (use.set && !use.fits) wrong(fmt::format("{} has no use for {}", probe::word_of(kind), use.word));
+}
+
+void check_named(const Config& config, const HealthCheck& check, const Wrong& wrong) {
+  const auto& word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
+  const Kind kind = probe::kind_named(word).value_or(Kind::tcp);
+  check_uses(check, kind, wrong);
+  if (check.timeout() != 0 && check.inter() != 0 && check.timeout() > check.inter())
+    wrong(fmt::format("timeout {} is longer than inter {}", check.timeout(), check.inter()));
+  if (one_of(kind, {Kind::script, Kind::snmp})) {
+    if (!has_object(config, word + check.content()))
+      wrong(fmt::format("content is the number of a {}: {}", word, missing(word + check.content())));
+    return;
+  }
+  check_content(config, kind, check.content(), wrong);
+}
+
+void check_word(const Config& config, const Group& group, const std::string& word, const Wrong& wrong) {
+  if (!has_object(config, word)) return wrong(missing(word));
+  if (const auto kind = probe::kind_named(word))
+    check_content(config, *kind, group.content(), wrong);
+  else if (!group.content().empty())
+    wrong(fmt::format("content \"{}\" has no effect with health {}; remove it", group.content(), word));
+}
+
+}  // namespace
+
+void validate_health(const Config& config, std::vector<Problem>& problems) {
+  const auto at = [&](std::string path) -> Wrong {
+    return [&problems, path = std::move(path)](std::string sentence) {
+      problems.push_back({path, std::move(sentence)});
+    };
+  };
+  const AdvancedHealth& advhc = config.slb().advhc();
+  for (const Real& real : config.slb().real())
+    if (real.has_health() && !has_object(config, real.health()))
+      at(fmt::format("/cfg/slb/real {}", real.number()))(missing(real.health()));
+  for (const Group& group : config.slb().group())
+    check_word(config, group, group.health(), at(fmt::format("/cfg/slb/group {}", group.number())));
+  for (const HealthCheck& check : advhc.health())
+    check_named(config, check, at(fmt::format("/cfg/slb/advhc/health {}", check.name())));
+  for (const Script& script : advhc.script()) {
+    const auto read = probe::read_script(statements_of(config, script.number()));
+    if (!read) at(fmt::format("/cfg/slb/advhc/script {}", script.number()))(read.error().message);
+  }
+  for (const SnmpCheck& snmp : advhc.snmphc())
+    if (snmp.oid().empty()) at(fmt::format("/cfg/slb/advhc/snmphc {}", snmp.number()))("has no oid");
+}
+
+}  // namespace headgate::config

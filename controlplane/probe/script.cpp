@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/probe/script.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/line.h"
+#include "model/ports.h"
+
+namespace headgate::probe {
+namespace {
+
+using Verb = Statement::Verb;
+
+// ---- Reading
+
+std::optional<std::uint32_t> decimal(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<unsigned> nibble(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+std::optional<std::string> octets(std::string_view hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const auto high = nibble(hex[i]), low = nibble(hex[i + 1]);
+    if (!high || !low) return std::nullopt;
+    out += static_cast<char>(*high << 4 | *low);
+  }
+  return hex.size() % 2 == 0 ? std::optional(out) : std::nullopt;
+}
+
+/// The octets of a text: \r, \n, \t, \" and \\ stand for themselves, another \x for both.
+std::string unescaped(std::string_view text) {
+  constexpr std::string_view kWritten = "rnt\"\\", kMeant = "\r\n\t\"\\";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto known =
+        text[i] == '\\' && i + 1 < text.size() ? kWritten.find(text[i + 1]) : std::string::npos;
+    if (known == std::string::npos)
+      out += text[i];
+    else
+      out += kMeant[known], ++i;
+  }
+  return out;
+}
+
+/// Puts the legs together, statement by statement.
+class Reader {
+ public:
+  Result<std::vector<ScriptLeg>> read(const std::vector<Statement>& statements) {
+    std::size_t cost = 0;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      cost += statements[i].text.size() + 1;
+      auto done = take(statements[i]);
+      if (done && cost > kScriptRoom)
+        done = Error{fmt::format("the script takes {} octets, allowed are {}", cost, kScriptRoom)};
+      if (!done) return Error{fmt::format("statement {}: {}", i + 1, done.error().message)};
+    }
+    return std::move(legs_);
+  }
+
+ private:
+  Status take(const Statement& statement) {
+    const Verb before = std::exchange(last_, statement.verb);
+    if (statement.verb == Verb::open) return open(statement.text);
+    if (!open_) return Error{"it needs an open before it"};
+    switch (statement.verb) {
+      case Verb::send:
+        moves().push_back({.send = unescaped(statement.text)});
+        return Done{};
+      case Verb::expect:
+        moves().push_back({.expect = statement.text == "*" ? "" : unescaped(statement.text),
+                           .shown = fmt::format("expect {}", line::quote(statement.text))});
+        return Done{};
+      case Verb::close:
+        open_ = false;
+        return legs_.back().carrier == Carrier::datagrams ? Status(Error{"close is for tcp"})
+                                                          : Status(Done{});
+      case Verb::bsend:
+      case Verb::nsend:
+      case Verb::bexpect:
+      case Verb::nexpect:
+        return binary(statement, before);
+      default:
+        return bound(statement);
+    }
+  }
+
+  Status open(std::string_view text) {
+    const auto comma = text.find(',');
+    const std::string_view port = text.substr(0, comma);
+    const std::string_view over = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    ScriptLeg leg;
+    if (over == "udp") leg.carrier = Carrier::datagrams;
+    if (over == "tcp") leg.carrier = Carrier::stream;
+    if (!leg.carrier && comma != std::string_view::npos)
+      return Error{
+          fmt::format("{} is not allowed behind the port, allowed is tcp or udp", line::shown(over))};
+    const auto named = port_of(port);
+    const auto number = named ? std::optional<std::uint32_t>(*named) : decimal(port);
+    if (port != "inherit" && (!number || *number == 0 || *number > 65535))
+      return Error{fmt::format("port {} is not allowed, allowed is 1-65535, a name such as http, or inherit",
+                               line::shown(port))};
+    leg.port = static_cast<L4Port>(number.value_or(0));
+    if (leg.port != 0 && !leg.carrier) leg.carrier = Carrier::stream;
+    legs_.push_back(std::move(leg));
+    open_ = true;
+    return Done{};
+  }
+
+  Status binary(const Statement& statement, Verb before) {
+    auto read = octets(statement.text);
+    if (!read) return Error{fmt::format("{} is not hexadecimal", line::shown(statement.text))};
+    const bool sends = statement.verb == Verb::bsend || statement.verb == Verb::nsend;
+    if (statement.verb == Verb::bsend) {
+      moves().push_back({.send = std::move(*read)});
+    } else if (statement.verb == Verb::bexpect) {
+      moves().push_back({.expect = std::move(*read), .shown = "bexpect " + statement.text});
+    } else {
+      const Verb first = sends ? Verb::bsend : Verb::bexpect;
+      if (before != first && before != statement.verb)
+        return Error{sends ? "nsend goes on with a bsend right before it"
+                           : "nexpect goes on with a bexpect right before it"};
+      ScriptMove& move = moves().back();
+      (sends ? move.send : move.expect) += *read;
+      if (!sends) move.shown += statement.text;
+    }
+    return Done{};
+  }
+
+  /// offset, depth and wait: about the expectation before them.
+  Status bound(const Statement& statement) {
+    if (moves().empty() || !moves().back().send.empty())
+      return Error{"it is about an expect or bexpect, and there is none before it"};
+    const auto value = decimal(statement.text);
+    if (!value || *value == 0) return Error{fmt::format("{} is no number", line::shown(statement.text))};
+    ScriptMove& move = moves().back();
+    if (statement.verb == Verb::offset) move.offset = *value - 1;
+    if (statement.verb == Verb::depth) move.depth = *value;
+    if (statement.verb == Verb::wait) move.wait = std::chrono::milliseconds(*value);
+    return Done{};
+  }
+
+  std::vector<ScriptMove>& moves() { return legs_.back().moves; }
+
+  std::vector<ScriptLeg> legs_;
+  bool open_ = false;
+  Verb last_ = Verb::close;
+};
+
+// ---- Performing
+
+class ScriptConversation final : public Conversation {
+ public:
+  ScriptConversation(ScriptLeg leg, Carrier carrier)
+      : moves_(std::move(leg.moves)), packets_(carrier == Carrier::datagrams) {}
+
+  Turn begin() override { return go_on(); }
+
+  Turn hear(std::string_view bytes) override {
+    if (packets_) heard_.clear();
+    heard_ += bytes;
+    total_ += bytes.size();
+    if (heard_.size() > 2 * kMost) {
+      dropped_ += heard_.size() - kMost;
+      heard_.erase(0, heard_.size() - kMost);
+    }
+    return go_on();
+  }
+
+  Turn late() override {
+    return {{},
+            Outcome{false, fmt::format("{}: no match in {} ms", moves_[at_].shown,
+                                       moves_[at_].wait.value_or(std::chrono::milliseconds(0)).count())}};
+  }
+
+  Outcome end() override {
+    return {false, total_ == 0
+                       ? fmt::format("{}: closed without an answer", moves_[at_].shown)
+                       : fmt::format("{}: not in the {} octets that came", moves_[at_].shown, total_)};
+  }
+
+ private:
+  /// Moves on until something is waited for.
+  Turn go_on() {
+    Turn turn;
+    while (at_ < moves_.size() && step(turn)) ++at_;
+    if (at_ == moves_.size())
+      turn.outcome = Outcome{true, "answered"};
+    else if (std::exchange(waits_for_, at_) != at_)
+      turn.patience = moves_[at_].wait;
+    return turn;
+  }
+
+  bool step(Turn& turn) {
+    const ScriptMove& move = moves_[at_];
+    if (move.send.empty()) return met(move);
+    turn.say += move.send;
+    heard_.clear();
+    dropped_ = 0;
+    return true;
+  }
+
+  /// Whether an expectation is met by what has come since the last send, be it in whatever order.
+  [[nodiscard]] bool met(const ScriptMove& move) const {
+    if (move.expect.empty()) return !heard_.empty();
+    const std::size_t from = move.offset > dropped_ ? move.offset - dropped_ : 0;
+    const std::size_t limit = move.depth == 0 ? heard_.size() : from + move.depth;
+    if (from > heard_.size()) return false;
+    return std::string_view(heard_).substr(0, limit).find(move.expect, from) != std::string::npos;
+  }
+
+  /// Answers longer than that are looked at from their end.
+  static constexpr std::size_t kMost = 64 * 1024;
+
+  std::vector<ScriptMove> moves_;
+  bool packets_;
+  std::size_t at_ = 0;
+  std::size_t waits_for_ = std::string::npos;
+  std::string heard_;        ///< since the last send, without what was dropped
+  std::size_t dropped_ = 0;  ///< of the answer, from its beginning
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<ScriptLeg>> read_script(const std::vector<Statement>& statements) {
+  return Reader().read(statements);
+}
+
+std::unique_ptr<Conversation> script_conversation(ScriptLeg leg, Carrier carrier) {
+  return std::make_unique<ScriptConversation>(std::move(leg), carrier);
+}
+
+}  // namespace headgate::probe
