@@ -130,7 +130,7 @@ health::Policy policy_of(const Config& config, const Real& real, const std::stri
   };
   if (check == nullptr) return {std::chrono::seconds(real.inter()), real.retry(), real.restr()};
   return {std::chrono::seconds(own(check->inter(), real.inter())), own(check->retry(), real.retry()),
-          own(check->restr(), real.restr())};
+          own(check->restr(), real.restr()), std::chrono::seconds(check->timeout())};
 }
 
 }  // namespace headgate::config

@@ -9,6 +9,7 @@
 #include "controlplane/config/validate.h"
 #include "controlplane/probe/expression.h"
 #include "controlplane/probe/script.h"
+#include "controlplane/probe/status_set.h"
 #include "model/schema.h"
 
 namespace headgate::config {
@@ -91,6 +92,9 @@ void check_named(const Config& config, const HealthCheck& check, const Wrong& wr
   const auto& word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
   const Kind kind = probe::kind_named(word).value_or(Kind::tcp);
   check_uses(check, kind, wrong);
+  if (!check.status().empty())
+    if (const auto parsed = probe::StatusSet::parse(check.status()); !parsed)
+      wrong("status: " + parsed.error().message);
   if (check.timeout() != 0 && check.inter() != 0 && check.timeout() > check.inter())
     wrong(fmt::format("timeout {} is longer than inter {}", check.timeout(), check.inter()));
   if (one_of(kind, {Kind::script, Kind::snmp})) {

@@ -32,6 +32,16 @@ std::tuple<std::uint32_t, L4Port, Protocol> service_of(const TargetKey& key) {
   return {key.real, key.port, key.protocol};
 }
 
+/// When a probe ends by itself. Usually it has failed when the next one is due (ADR 10); a check that silence
+/// may pass must say so before.
+std::optional<milliseconds> timeout_of(const config::Target& target) {
+  constexpr milliseconds kBefore{100};
+  const milliseconds inter = target.policy.inter;
+  if (target.policy.timeout.count() != 0 && target.policy.timeout < inter) return target.policy.timeout;
+  const bool judges_silence = target.check.invert || target.check.kind == probe::Kind::logexp;
+  return judges_silence ? std::optional(inter - kBefore) : std::nullopt;
+}
+
 bool same_service(const TargetKey& left, const TargetKey& right) {
   return service_of(left) == service_of(right);
 }
@@ -197,7 +207,7 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   const probe::TargetId id = watched.id;
   if (const auto* send = std::get_if<health::Send>(&action)) {
     prober_.start(
-        id, {watched.target.check, watched.target.address, key.port},
+        id, {watched.target.check, watched.target.address, key.port, timeout_of(watched.target)},
         [this, id, attempt = send->attempt](const probe::Result& result) { on_result(id, attempt, result); });
   } else if (const auto* wake = std::get_if<health::Wake>(&action)) {
     this->wake(id, watched, wake->after);
@@ -225,7 +235,7 @@ void Monitor::on_due(probe::TargetId id) {
   if (watched->state.awaiting && late > kStalled)
     return wake(id, *watched, std::min<milliseconds>(late, watched->target.policy.inter));
   if (watched->state.awaiting) {
-    watched->reason = fmt::format("no answer in {}.0 s", watched->target.policy.inter.count());
+    watched->reason = probe::no_answer_in(watched->target.policy.inter);
     watched->heard = false;
     watched->took = watched->target.policy.inter;
     watched->last_check_unix_ms = clock_.unix_ms();

@@ -14,8 +14,9 @@ namespace headgate::health {
 struct Policy {
   std::chrono::seconds inter{
       2};  ///< between two probes, and the time a probe has to answer; 0: never checked, always up
-  unsigned retry = 4;  ///< failures in a row that take it down, at least 1
-  unsigned restr = 8;  ///< successes in a row that bring it back after a failure, at least 1
+  unsigned retry = 4;               ///< failures in a row that take it down, at least 1
+  unsigned restr = 8;               ///< successes in a row that bring it back after a failure, at least 1
+  std::chrono::seconds timeout{0};  ///< the time a probe has to answer, when it is less than `inter`
 
   bool operator==(const Policy&) const = default;
 };

@@ -20,13 +20,15 @@ namespace asio = boost::asio;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 /// One probe over TCP, alive as long as any of its coroutines.
-class Connection final : public Attempt {
+class Connection final : public Attempt, public std::enable_shared_from_this<Connection> {
  public:
   Connection(asio::io_context& context, const Probe& wanted, Prober::OnResult on_result)
-      : Attempt(wanted, std::move(on_result)), socket(context), linger(context) {}
+      : Attempt(wanted, std::move(on_result)), socket(context), linger(context), patience(context) {}
 
   asio::ip::tcp::socket socket;
   asio::steady_timer linger;
+  asio::steady_timer patience;
+  bool late = false;  ///< the conversation's patience has run out
 
  private:
   void close() override;

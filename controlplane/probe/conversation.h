@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "controlplane/probe/check.h"
-
 // What a check says to a server and makes of its answers. Pure: a stream of bytes in, bytes and a verdict
 // out.
 namespace headgate::probe {
@@ -43,9 +41,5 @@ class Conversation {
   /// The server has nothing more to say, and there is no outcome yet.
   [[nodiscard]] virtual Outcome end() = 0;
 };
-
-/// The conversation of a check over TCP with the server at `address` and `port`; null where the connection is
-/// all that is checked.
-[[nodiscard]] std::unique_ptr<Conversation> conversation(const Check& check, const Ip& address, L4Port port);
 
 }  // namespace headgate::probe

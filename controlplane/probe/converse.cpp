@@ -17,6 +17,18 @@ asio::awaitable<void> say(Connection& connection, const std::string& text) {
   if (!text.empty()) co_await asio::async_write(connection.socket, asio::buffer(text), kAwait);
 }
 
+/// Ends the reading when patience has run out.
+void watch(Connection& connection, std::optional<std::chrono::milliseconds> patience) {
+  if (!patience) return;
+  connection.patience.expires_after(*patience);
+  connection.patience.async_wait([kept = connection.shared_from_this()](const auto& stopped) {
+    if (stopped || kept->reported()) return;
+    kept->late = true;
+    boost::system::error_code ignored;
+    kept->socket.cancel(ignored);
+  });
+}
+
 /// Speaks and listens until there is a verdict. A stream that ends, in whatever way, is judged by what has
 /// arrived before.
 asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
@@ -25,9 +37,13 @@ asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
     if (turn.outcome) connection.report(turn.outcome->passed, std::move(turn.outcome->reason));
     co_await say(connection, turn.say);
     if (turn.outcome) co_return;
+    watch(connection, turn.patience);
     const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
-    if (error && error != asio::error::eof) co_return connection.fail(error);
-    if (error)
+    const bool late = std::exchange(connection.late, false);
+    if (error && error != asio::error::eof && !late) co_return connection.fail(error);
+    if (error && late)
+      turn = conversation.late();
+    else if (error)
       turn = {{}, conversation.end()};
     else
       turn = conversation.hear({bytes.data(), length});

@@ -32,7 +32,7 @@ class ExpressionReader {
  public:
   explicit ExpressionReader(std::string_view text) : rest_(text) {}
 
-  Result<Expression> read() {
+  headgate::Result<Expression> read() {
     next();
     disjunction(0);
     if (error_.empty() && !word_.empty()) fail(fmt::format("\"{}\" is not expected there", word_));

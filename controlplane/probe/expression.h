@@ -19,7 +19,7 @@ class Expression {
   static constexpr std::size_t kDeepest = 32;
 
   /// A sentence about what is wrong with it: "a name is missing at the end".
-  [[nodiscard]] static Result<Expression> parse(std::string_view text);
+  [[nodiscard]] static headgate::Result<Expression> parse(std::string_view text);
 
   /// Each once, in the order of their first use.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }

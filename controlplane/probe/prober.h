@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ struct Probe {
   Check check;
   Ip address;
   L4Port port = 0;
+  std::optional<std::chrono::milliseconds> timeout =
+      {};  ///< it ends by itself after so long; else nobody ends it
 };
 
 struct Result {
@@ -36,7 +39,12 @@ struct Result {
   return fmt::format("answered in {} ms", std::chrono::floor<std::chrono::milliseconds>(took).count());
 }
 
-/// Starts probes and reports how they end. Has no deadline of its own: a probe that is not wanted any more is
+/// "no answer in 2.0 s"
+[[nodiscard]] inline std::string no_answer_in(std::chrono::milliseconds time) {
+  return fmt::format("no answer in {:.1f} s", std::chrono::duration<double>(time).count());
+}
+
+/// Starts probes and reports how they end. A probe without a timeout that is not wanted any more is
 /// cancelled, or replaced by the next one.
 class Prober {
  public:

@@ -123,6 +123,7 @@ Carrier carrier_of(const Wish& wish) {
       break;
   }
   if (wish.health == Kind::dns) return wish.udp ? Carrier::datagrams : Carrier::stream;
+  if (wish.health == Kind::script) return wish.udp ? Carrier::datagrams : Carrier::stream;
   if (wish.health == Kind::snmp) return Carrier::datagrams;
   return wish.health == Kind::agent ? Carrier::stream : Carrier::none;
 }

@@ -58,7 +58,7 @@ std::string unescaped(std::string_view text) {
 /// Puts the legs together, statement by statement.
 class Reader {
  public:
-  Result<std::vector<ScriptLeg>> read(const std::vector<Statement>& statements) {
+  headgate::Result<std::vector<ScriptLeg>> read(const std::vector<Statement>& statements) {
     std::size_t cost = 0;
     for (std::size_t i = 0; i < statements.size(); ++i) {
       cost += statements[i].text.size() + 1;

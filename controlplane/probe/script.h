@@ -41,7 +41,7 @@ constexpr std::size_t kScriptRoom = 1024;
 
 /// What the statements mean, or a sentence about the first that can't be: "statement 3: send needs an open
 /// before it". No statements: no legs.
-[[nodiscard]] Result<std::vector<ScriptLeg>> read_script(const std::vector<Statement>& statements);
+[[nodiscard]] headgate::Result<std::vector<ScriptLeg>> read_script(const std::vector<Statement>& statements);
 
 /// The conversation of one connection. Over datagrams each is an answer of its own; of a stream what has come
 /// since the last send is one. Of answers of more than 64 KiB the beginning is forgotten.

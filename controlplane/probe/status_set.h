@@ -18,7 +18,7 @@ class StatusSet {
   static constexpr unsigned kMost = 999;
 
   /// From "200", "200-299,301": numbers of three digits and ranges of them.
-  [[nodiscard]] static Result<StatusSet> parse(std::string_view text);
+  [[nodiscard]] static headgate::Result<StatusSet> parse(std::string_view text);
 
   [[nodiscard]] bool has(unsigned status) const;
   /// As parse() reads it: in order, and as short as it can be said.
@@ -31,7 +31,7 @@ class StatusSet {
     std::uint16_t last = 200;
     auto operator<=>(const Range&) const = default;
   };
-  [[nodiscard]] static Result<Range> parse_range(std::string_view text);
+  [[nodiscard]] static headgate::Result<Range> parse_range(std::string_view text);
   void merge();
 
   std::vector<Range> ranges_ = std::vector<Range>(1);  ///< in order, with gaps between them

@@ -15,6 +15,7 @@ constexpr std::size_t kMostDiscarded = 256 * 1024;
 }  // namespace
 
 void Connection::close() {
+  patience.cancel();
   boost::system::error_code ignored;
   socket.close(ignored);
 }

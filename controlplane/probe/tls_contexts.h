@@ -21,7 +21,7 @@ class TlsContexts {
 
   /// The context that verifies by the certificates in the PEM file `ca`, by those of this machine where that
   /// is empty, or not at all. A file that has changed is read again; probes under way keep what they have.
-  [[nodiscard]] Result<Shared> of(bool verify, const std::string& ca);
+  [[nodiscard]] headgate::Result<Shared> of(bool verify, const std::string& ca);
 
  private:
   struct Entry {

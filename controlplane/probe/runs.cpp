@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controlplane/probe/runs.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "controlplane/probe/connection.h"
+#include "controlplane/probe/expression.h"
+
+namespace headgate::probe {
+namespace {
+
+/// An echo request and its reply.
+class Echo final : public Run {
+ public:
+  Echo(IcmpProber& prober, TargetId id, const Ip& address, Prober::OnResult on_result)
+      : prober_(prober), id_(id) {
+    prober_.start(id, address, std::move(on_result));
+  }
+  ~Echo() override { prober_.cancel(id_); }
+
+ private:
+  IcmpProber& prober_;
+  TargetId id_;
+};
+
+/// Connections one after the other, as long as each passes.
+class Sequence final : public std::enable_shared_from_this<Sequence> {
+ public:
+  Sequence(asio::io_context& context, const Probe& probe, std::vector<Leg> legs, Prober::OnResult on_result)
+      : context_(context), probe_(probe), legs_(std::move(legs)), on_result_(std::move(on_result)) {}
+
+  void begin() {
+    asio::post(context_, [self = shared_from_this()] {
+      if (self->on_result_) self->carry();
+    });
+  }
+
+  void cancel() {
+    on_result_ = nullptr;
+    const auto attempt = attempt_.lock();
+    if (attempt && !attempt->reported()) attempt->cancel();  // else it is just closing in order
+  }
+
+ private:
+  void carry() {
+    Leg& leg = legs_[at_];
+    Probe probe = probe_;
+    probe.port = leg.port;
+    const auto connection = std::make_shared<Connection>(
+        context_, probe, [self = shared_from_this()](const Result& result) { self->ended(result); });
+    attempt_ = connection;
+    asio::co_spawn(context_, converse(connection, std::move(leg.talk)), asio::detached);
+  }
+
+  void ended(Result result) {
+    if (!on_result_) return;
+    if (result.passed && ++at_ < legs_.size()) return carry();
+    if (legs_.size() > 1) {
+      result.took =
+          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
+      result.reason =
+          result.passed ? answered_in(result.took)
+                        : fmt::format("connection {}, port {}: {}", at_ + 1, legs_[at_].port, result.reason);
+    }
+    std::exchange(on_result_, nullptr)(result);
+  }
+
+  asio::io_context& context_;
+  const Probe probe_;
+  std::vector<Leg> legs_;
+  std::size_t at_ = 0;
+  Prober::OnResult on_result_;
+  std::weak_ptr<Attempt> attempt_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+class SequenceRun final : public Run {
+ public:
+  explicit SequenceRun(std::shared_ptr<Sequence> sequence) : sequence_(std::move(sequence)) {
+    sequence_->begin();
+  }
+  ~SequenceRun() override { sequence_->cancel(); }
+
+ private:
+  std::shared_ptr<Sequence> sequence_;
+};
+
+/// What fails passes.
+class Inverted final : public Run {
+ public:
+  explicit Inverted(std::unique_ptr<Run> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] bool silence_passes() const override { return !inner_->silence_passes(); }
+
+  [[nodiscard]] static Result of(Result result) {
+    result.reason = result.passed ? "answered, and must not" : result.reason + ", as wanted";
+    result.passed = !result.passed;
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Run> inner_;
+};
+
+/// Checks of which an expression makes one, all at once, until it is decided.
+class Compound final : public Run {
+ public:
+  Compound(Expression expression, Prober::OnResult on_result)
+      : state_(std::make_shared<State>(State{std::move(expression), std::move(on_result)})) {
+    state_->known.resize(state_->expression.names().size());
+    state_->results.resize(state_->known.size());
+  }
+  ~Compound() override { state_->on_result = nullptr; }
+
+  void begin(Runs& runs, const Probe& probe) {
+    for (std::size_t i = 0; i < state_->known.size() && i < probe.check.parts.size(); ++i) {
+      Probe part = probe;
+      part.check = probe.check.parts[i];
+      parts_.push_back(
+          runs.begin(part, [state = state_, i](const Result& result) { state->take(i, result); }));
+    }
+  }
+
+  [[nodiscard]] bool silence_passes() const override {
+    auto known = state_->known;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (!known[i]) known[i] = parts_[i]->silence_passes();
+    return state_->expression.value(known).value_or(false);
+  }
+
+ private:
+  struct State {
+    Expression expression;
+    Prober::OnResult on_result;
+    std::vector<std::optional<bool>> known = {};
+    std::vector<Result> results = {};
+
+    void take(std::size_t part, const Result& result) {
+      if (!on_result) return;
+      known[part] = result.passed;
+      results[part] = result;
+      const auto value = expression.value(known);
+      if (value) std::exchange(on_result, nullptr)(summary(*value, result));
+    }
+
+    /// Of a failure the reasons are those of the parts that have not passed.
+    [[nodiscard]] Result summary(bool passed, const Result& last) const {
+      Result all = last;
+      all.passed = passed;
+      all.reason = passed ? answered_in(last.took) : "";
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        all.heard |= results[i].heard;
+        if (passed || !known[i]) continue;
+        all.reason +=
+            fmt::format("{}{}: {}", all.reason.empty() ? "" : "; ", expression.names()[i], results[i].reason);
+      }
+      return all;
+    }
+  };
+
+  std::shared_ptr<State> state_;
+  std::vector<std::unique_ptr<Run>> parts_;
+};
+
+}  // namespace
+
+Runs::Runs(asio::io_context& context) : context_(context), icmp_(context) {}
+
+std::unique_ptr<Run> Runs::begin(const Probe& probe, Prober::OnResult on_result) {
+  if (!probe.check.invert) return begin_plain(probe, std::move(on_result));
+  return std::make_unique<Inverted>(begin_plain(
+      probe, [on_result = std::move(on_result)](const Result& result) { on_result(Inverted::of(result)); }));
+}
+
+std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_result) {
+  const Check& check = probe.check;
+  if (check.kind == Kind::icmp)
+    return std::make_unique<Echo>(icmp_, ++last_echo_, probe.address, std::move(on_result));
+  if (check.kind == Kind::logexp) {
+    auto expression = Expression::parse(check.path);
+    if (!expression) return std::make_unique<Run>();
+    auto compound = std::make_unique<Compound>(std::move(*expression), std::move(on_result));
+    compound->begin(*this, probe);
+    return compound;
+  }
+  const Means means{tls_, salt_(), std::chrono::system_clock::now()};
+  auto legs = legs_of(check, probe.address, probe.port, means);
+  if (legs.empty()) return std::make_unique<Run>();
+  return std::make_unique<SequenceRun>(
+      std::make_shared<Sequence>(context_, probe, std::move(legs), std::move(on_result)));
+}
+
+}  // namespace headgate::probe

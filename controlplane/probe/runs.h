@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <random>
+
+#include "controlplane/probe/icmp.h"
+#include "controlplane/probe/legs.h"
+#include "controlplane/probe/prober.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace headgate::probe {
+
+/// A probe under way. Destroying it gives it up: no result any more.
+class Run {
+ public:
+  virtual ~Run() = default;
+  /// What it is worth that nothing more has been heard.
+  [[nodiscard]] virtual bool silence_passes() const { return false; }
+};
+
+/// Begins probes of every type.
+class Runs {
+ public:
+  explicit Runs(boost::asio::io_context& context);
+
+  /// `on_result` is called once, never from inside of begin(); within it the run may be destroyed.
+  [[nodiscard]] std::unique_ptr<Run> begin(const Probe& probe, Prober::OnResult on_result);
+
+ private:
+  [[nodiscard]] std::unique_ptr<Run> begin_plain(const Probe& probe, Prober::OnResult on_result);
+
+  boost::asio::io_context& context_;
+  IcmpProber icmp_;
+  TlsContexts tls_;
+  std::random_device entropy_;
+  std::mt19937_64 salt_{entropy_()};
+  TargetId last_echo_ = 0;
+};
+
+}  // namespace headgate::probe
