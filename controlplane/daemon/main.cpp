@@ -2,6 +2,7 @@
 //
 // headgated: probes servers, owns the configuration, and tells the dataplane what to do.
 #include "controlplane/control/server.h"
+#include "controlplane/daemon/asio_timers.h"
 #include "controlplane/daemon/options.h"
 #include "controlplane/dataplane_link/socket_link.h"
 #include "controlplane/probe/asio_prober.h"
@@ -15,7 +16,6 @@
 #include <fmt/format.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "controlplane/config/files.h"
 
@@ -30,34 +30,6 @@ class SystemClock final : public Clock {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   }
-};
-
-class AsioTimers final : public Timers {
- public:
-  explicit AsioTimers(asio::io_context& context) : context_(context) {}
-
-  [[nodiscard]] std::chrono::milliseconds now() const override {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now().time_since_epoch());
-  }
-
-  TimerId after(std::chrono::milliseconds delay, std::function<void()> action) override {
-    const TimerId id = ++last_;
-    const auto timer = timers_.try_emplace(id, context_, delay).first;
-    timer->second.async_wait(
-        [this, id, action = std::move(action)](const boost::system::error_code& stopped) {
-          if (stopped || timers_.erase(id) == 0) return;
-          action();
-        });
-    return id;
-  }
-
-  void cancel(TimerId timer) override { timers_.erase(timer); }
-
- private:
-  asio::io_context& context_;
-  std::unordered_map<TimerId, asio::steady_timer> timers_;
-  TimerId last_ = 0;
 };
 
 void print(const telemetry::Line& line) {

@@ -89,10 +89,15 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
     }
   targets_ = std::move(next);
   keys_.clear();
-  for (const auto& [key, watched] : targets_) keys_[watched.id] = key;
+  yielding_.clear();
   for (auto& [key, watched] : targets_) {
+    keys_[watched.id] = key;
     dormant_.erase(service_of(key));
     update(key, watched, targets.at(key));
+    if (watched.target.yields_to.empty())
+      watched.held = false;
+    else
+      yielding_.push_back(key);
   }
   settle_holds();
   if (begun_) schedule_new();
@@ -127,6 +132,7 @@ void Monitor::schedule_new() {
   for (auto& [key, watched] : targets_) {
     if (watched.timer != 0) continue;
     const auto offset = probe::start_offset(ordinal++, count, watched.target.policy.inter);
+    watched.due = timers_.now() + offset;
     watched.timer = timers_.after(offset, [this, id = watched.id] { feed(id, health::PolicyChanged{}); });
   }
 }
@@ -142,7 +148,8 @@ void Monitor::adopt(const forwarding::States& states) {
     found->second.reason = known.reason();
     found->second.response_us = found->second.response_told_us = known.response_us();
     // Up and not drained by an operator, only its yielding can have kept it from taking sessions.
-    found->second.held = known.verdict() == forwarding::UP && known.admission() == forwarding::DRAINING &&
+    found->second.held = !found->second.target.yields_to.empty() && known.verdict() == forwarding::UP &&
+                         known.admission() == forwarding::DRAINING &&
                          operation(known.target().real()) == forwarding::ENABLED;
   }
   settle_holds();
@@ -158,9 +165,9 @@ bool Monitor::any_available(const std::set<TargetKey>& targets) const {
 }
 
 void Monitor::settle_holds() {
-  for (auto& [key, watched] : targets_) {
+  for (const TargetKey& key : yielding_) {
+    Watched& watched = targets_.at(key);
     const bool held =
-        !watched.target.yields_to.empty() &&
         health::held_back(watched.held, watched.state.health, any_available(watched.target.yields_to));
     if (std::exchange(watched.held, held) != held && begun_) on_verdict_(key);
   }
@@ -222,10 +229,14 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   }
 }
 
+/// A target that comes late keeps its place in the interval, lest all that were late together stay together;
+/// it makes up for it in small steps, each of which takes little from the time that its probe has to answer.
 void Monitor::wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after) {
+  constexpr int kSteps = 16;
   timers_.cancel(watched.timer);
-  watched.due = timers_.now() + after;
-  watched.timer = timers_.after(after, [this, id] { on_due(id); });
+  const milliseconds late = std::clamp(timers_.now() - watched.due, milliseconds(0), after / kSteps);
+  watched.due = timers_.now() + after - late;
+  watched.timer = timers_.after(after - late, [this, id] { on_due(id); });
 }
 
 void Monitor::on_due(probe::TargetId id) {

@@ -106,6 +106,7 @@ class Monitor {
   std::function<void(const TargetKey&)> on_verdict_;
   Targets targets_;
   std::unordered_map<probe::TargetId, TargetKey> keys_;
+  std::vector<TargetKey> yielding_;  ///< those with a target to yield to
   std::map<std::uint32_t, forwarding::Operation> operations_;
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
   probe::TargetId last_id_ = 0;

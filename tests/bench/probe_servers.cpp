@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/probe_servers.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace headgate::bench {
+namespace {
+
+constexpr int kBacklog = 16384;
+constexpr std::string_view kPage = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
+/// Accepts, and closes when the client has.
+[[noreturn]] void accept_all(int listener) {
+  const int events = epoll_create1(0);
+  const auto watch = [&](int socket) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = socket}};
+    epoll_ctl(events, EPOLL_CTL_ADD, socket, &event);
+  };
+  watch(listener);
+  std::array<epoll_event, 256> ready;
+  while (true) {
+    const int count = epoll_wait(events, ready.data(), ready.size(), -1);
+    for (int i = 0; i < count; ++i) {
+      const int socket = ready[static_cast<std::size_t>(i)].data.fd;
+      if (socket != listener) {
+        close(socket);
+        continue;
+      }
+      for (int client; (client = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK)) >= 0;) watch(client);
+    }
+  }
+}
+
+SSL_CTX* server_context() {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  X509* certificate = X509_new();
+  X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
+  X509_set_pubkey(certificate, key);
+  X509_sign(certificate, key, EVP_sha256());
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_use_certificate(context, certificate);
+  SSL_CTX_use_PrivateKey(context, key);
+  return context;
+}
+
+void serve_page(SSL_CTX* context, int socket) {
+  const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context), SSL_free);
+  SSL_set_fd(tls.get(), socket);
+  std::array<char, 1024> request;
+  if (SSL_accept(tls.get()) == 1 && SSL_read(tls.get(), request.data(), request.size()) > 0) {
+    SSL_write(tls.get(), kPage.data(), static_cast<int>(kPage.size()));
+    SSL_shutdown(tls.get());
+    SSL_read(tls.get(), request.data(), request.size());  // until the client has said goodbye
+  }
+  close(socket);
+}
+
+[[noreturn]] void serve_pages(int listener) {
+  constexpr int kThreads = 16;
+  SSL_CTX* context = server_context();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      for (int client; (client = accept(listener, nullptr, nullptr)) >= 0;) serve_page(context, client);
+    });
+  for (auto& thread : threads) thread.join();
+  _exit(1);
+}
+
+}  // namespace
+
+ProbeServer::ProbeServer(Speaks speaks) {
+  const bool waits = speaks == Speaks::https;
+  listener_ = socket(AF_INET, SOCK_STREAM | (waits ? 0 : SOCK_NONBLOCK), 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t length = sizeof any;
+  if (bind(listener_, reinterpret_cast<sockaddr*>(&any), length) != 0 || listen(listener_, kBacklog) != 0)
+    return;
+  getsockname(listener_, reinterpret_cast<sockaddr*>(&any), &length);
+  port_ = ntohs(any.sin_port);
+  process_ = fork();
+  if (process_ != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGPIPE, SIG_IGN);
+  if (waits) serve_pages(listener_);
+  accept_all(listener_);
+}
+
+ProbeServer::~ProbeServer() {
+  if (process_ > 0) {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  if (listener_ >= 0) close(listener_);
+}
+
+}  // namespace headgate::bench
