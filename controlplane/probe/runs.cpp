@@ -29,6 +29,18 @@ class Echo final : public Run {
   TargetId id_;
 };
 
+/// A connection, and nothing more.
+class Knock final : public Run {
+ public:
+  Knock(Knocks& knocks, const Probe& probe, Prober::OnResult on_result)
+      : knocks_(knocks), id_(knocks.start(probe, std::move(on_result))) {}
+  ~Knock() override { knocks_.cancel(id_); }
+
+ private:
+  Knocks& knocks_;
+  Knocks::Id id_;
+};
+
 /// Connections one after the other, as long as each passes.
 class Sequence final : public std::enable_shared_from_this<Sequence> {
  public:
@@ -169,7 +181,7 @@ class Compound final : public Run {
 
 }  // namespace
 
-Runs::Runs(asio::io_context& context) : context_(context), icmp_(context) {}
+Runs::Runs(asio::io_context& context) : context_(context), icmp_(context), knocks_(context) {}
 
 std::unique_ptr<Run> Runs::begin(const Probe& probe, Prober::OnResult on_result) {
   if (!probe.check.invert) return begin_plain(probe, std::move(on_result));
@@ -181,6 +193,11 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
   const Check& check = probe.check;
   if (check.kind == Kind::icmp)
     return std::make_unique<Echo>(icmp_, ++last_echo_, probe.address, std::move(on_result));
+  if (check.kind == Kind::tcp) {
+    Probe knock = probe;
+    if (check.port != 0) knock.port = check.port;
+    return std::make_unique<Knock>(knocks_, knock, std::move(on_result));
+  }
   if (check.kind == Kind::logexp) {
     auto expression = Expression::parse(check.path);
     if (!expression) return std::make_unique<Run>();

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "controlplane/probe/icmp.h"
+#include "controlplane/probe/knocks.h"
 #include "controlplane/probe/legs.h"
 #include "controlplane/probe/prober.h"
 
@@ -35,6 +36,7 @@ class Runs {
 
   boost::asio::io_context& context_;
   IcmpProber icmp_;
+  Knocks knocks_;
   TlsContexts tls_;
   std::random_device entropy_;
   std::mt19937_64 salt_{entropy_()};
