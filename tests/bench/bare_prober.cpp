@@ -2,6 +2,7 @@
 #include "tests/bench/bare_prober.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -27,7 +28,10 @@ class BareLoop {
   BareLoop(std::uint16_t port, bool tls) : port_(port) {
     if (tls) context_.reset(SSL_CTX_new(TLS_client_method()));
   }
-  ~BareLoop() { close(events_); }
+  ~BareLoop() {
+    for (const auto& [socket, tls] : talks_) close(socket);
+    close(events_);
+  }
 
   void start() {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -39,6 +43,8 @@ class BareLoop {
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.fd = socket}};
     epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event);
     if (!context_) return;
+    const int on = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     Tls tls(SSL_new(context_.get()), SSL_free);
     SSL_set_fd(tls.get(), socket);
     SSL_set_connect_state(tls.get());

@@ -62,6 +62,8 @@ SSL_CTX* server_context() {
 }
 
 void serve_page(SSL_CTX* context, int socket) {
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context), SSL_free);
   SSL_set_fd(tls.get(), socket);
   std::array<char, 1024> request;
@@ -74,7 +76,7 @@ void serve_page(SSL_CTX* context, int socket) {
 }
 
 [[noreturn]] void serve_pages(int listener) {
-  constexpr int kThreads = 16;
+  constexpr int kThreads = 64;
   SSL_CTX* context = server_context();
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)

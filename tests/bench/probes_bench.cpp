@@ -46,6 +46,7 @@ class Noting final : public probe::Prober {
     starts.push_back(Clock::now());
     inner_->start(target, probe, [this, on_result = std::move(on_result)](const probe::Result& result) {
       passed += result.passed;
+      if (!result.passed) failure = result.reason;
       on_result(result);
     });
   }
@@ -53,6 +54,7 @@ class Noting final : public probe::Prober {
 
   std::vector<Clock::time_point> starts;
   std::uint64_t passed = 0;
+  std::string failure;  ///< the last one's reason
 
  private:
   std::unique_ptr<probe::Prober> inner_;
@@ -105,7 +107,9 @@ void probes(benchmark::State& state, probe::Check check, ProbeServer::Speaks spe
     state.counters["worst_slot_share"] = worst_slot(prober.starts, begun, count);
     state.counters["probes_per_second"] = static_cast<double>(prober.passed) / wall.count();
     if (static_cast<double>(prober.passed) < 0.95 * count * wall.count())
-      state.SkipWithError("probes have failed");
+      state.SkipWithError(fmt::format("only {} of {} probes passed; the last failure: {}", prober.passed,
+                                      count * kMeasured.count(), prober.failure)
+                              .c_str());
     if (static_cast<double>(before.done + after.done) < 0.95 * count * kMeasured.count())
       state.SkipWithError("bare probes have failed");
   }
