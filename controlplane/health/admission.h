@@ -13,6 +13,7 @@ enum class Admission : std::uint8_t {
   closed,    ///< its sessions are terminated and counted
   draining,  ///< its sessions go on, no new one
   open,
+  last,  ///< open, but only for those whom no other of the group takes
 };
 
 /// Everything that decides about admission.
@@ -23,8 +24,8 @@ struct Standing {
   bool grace = false;      ///< /cfg/slb/adv/grace
 };
 
-/// Grace protects the sessions of what failed by its check, never of what was disabled (reference 4.6). A
-/// target without a verdict takes no new session, and ends none.
+/// A degraded service takes sessions at last. Grace protects the sessions of what failed by its check, never
+/// of what was disabled (reference 4.6). A target without a verdict takes no new session, and ends none.
 [[nodiscard]] Admission admission(const Standing& standing);
 
 /// A real server as the sum of its load-balanced services.

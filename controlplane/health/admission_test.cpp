@@ -12,6 +12,12 @@ TEST(Admission, AHealthyEnabledServiceIsOpen) {
   EXPECT_EQ(admission({.health = Health::up}), Admission::open);
 }
 
+TEST(Admission, ADegradedServiceIsTheLastToTakeSessions) {
+  EXPECT_EQ(admission({.health = Health::degraded}), Admission::last);
+  EXPECT_EQ(admission({.health = Health::degraded, .operating = false}), Admission::draining);
+  EXPECT_EQ(admission({.health = Health::degraded, .configured = false}), Admission::closed);
+}
+
 TEST(Admission, WithoutGraceAFailureEndsItsSessions) {
   EXPECT_EQ(admission({.health = Health::down}), Admission::closed);
 }
@@ -54,6 +60,11 @@ TEST(Server, FailsOnlyWhenAllServicesHaveFailed) {
   EXPECT_EQ(server_state(std::vector<ServiceView>{{Health::down}, {Health::up}}).health, ServerHealth::up);
   EXPECT_EQ(server_state(std::vector<ServiceView>{{Health::down}, {Health::down}}).health,
             ServerHealth::failed);
+}
+
+TEST(Server, IsUpWithAServiceThatIsDegraded) {
+  EXPECT_EQ(server_state(std::vector<ServiceView>{{Health::down}, {Health::degraded}}),
+            (ServerState{ServerHealth::up, 4}));
 }
 
 TEST(Server, IsNotFailedWhileAServiceHasNoVerdict) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/health/service_state.h"
 
+#include <algorithm>
 #include <limits>
 #include <ostream>
 
@@ -14,27 +15,64 @@ struct overloaded : Handlers... {
 template <class... Handlers>
 overloaded(Handlers...) -> overloaded<Handlers...>;
 
-void count(unsigned& row) {
-  if (row < std::numeric_limits<unsigned>::max()) ++row;
+void add(unsigned& row, unsigned more) {
+  row += std::min(more, std::numeric_limits<unsigned>::max() - row);
 }
 
-Step passed(const Policy& policy, State state) {
-  state.awaiting = false;
-  state.failures = 0;
-  count(state.successes);
-  const unsigned needed = state.health == Health::down ? policy.restr : 1;
-  if (state.health == Health::up || state.successes < needed) return {state, {}};
-  state.health = Health::up;
-  return {state, {Report{Health::up}}};
+/// With a report when that is news.
+Step settled(State state, Health health) {
+  if (state.health == health) return {state, {}};
+  state.health = health;
+  return {state, {Report{health}}};
 }
 
-Step failed(const Policy& policy, State state) {
+/// Whether the failures within the window are one whole with a fresh one; if not, it is remembered with them.
+/// There is room: each is worth kLeastPart at least.
+bool whole(std::array<Partial, kMostPartials>& partials, const Partial& fresh, std::chrono::seconds window) {
+  std::array<Partial, kMostPartials> kept{};
+  std::size_t count = 0;
+  Part sum = fresh.part;
+  for (const Partial& old : partials) {
+    if (old.part == 0 || fresh.at - old.at >= window) continue;
+    kept[count++] = old;
+    sum += old.part;
+  }
+  if (sum >= kComplete) return true;
+  kept[count] = fresh;
+  partials = kept;
+  return false;
+}
+
+Step failed(const Policy& policy, State state, const Partial& fresh) {
   state.awaiting = false;
   state.successes = 0;
-  count(state.failures);
-  if (state.health == Health::down || state.failures < policy.retry) return {state, {}};
-  state.health = Health::down;
-  return {state, {Report{Health::down}}};
+  add(state.failures, 1);
+  add(state.failed, fresh.part);
+  if (state.health == Health::down) return {state, {}};
+  const bool fails = policy.window.count() == 0 ? state.failed / kComplete >= policy.retry
+                                                : whole(state.partials, fresh, policy.window);
+  if (!fails) return {state, {}};
+  state.partials = {};
+  return settled(state, Health::down);
+}
+
+Step failed(const Policy& policy, const State& state) {
+  return failed(policy, state, Partial{.part = kComplete});
+}
+
+Partial partial(const Failed& event) {
+  return {event.at, std::clamp(event.part, kLeastPart, kComplete)};
+}
+
+Step passed(const Policy& policy, State state, const Reading& reading) {
+  if (reading.grade == Grade::unavailable) return failed(policy, state);
+  state.awaiting = false;
+  state.failures = 0;
+  state.failed = 0;
+  state.score = reading.score;
+  add(state.successes, 1);
+  if (state.health == Health::down && state.successes < policy.restr) return {state, {}};
+  return settled(state, reading.grade == Grade::degraded ? Health::degraded : Health::up);
 }
 
 bool stale(const State& state, Attempt attempt) {
@@ -63,14 +101,17 @@ Step traffic_failed(const Policy& policy, State state) {
 }
 
 Step policy_changed(const Policy& policy, State state) {
+  const bool windowed = policy.window.count() != 0;
   if (policy.inter.count() != 0)
     return due(policy, {.health = state.health,
+                        .score = state.score,
                         .failures = state.failures,
+                        .failed = state.failed,
                         .successes = state.successes,
-                        .attempt = state.attempt});
-  const bool changed = state.health != Health::up;
-  Step next{{.health = Health::up, .attempt = state.attempt}, {Rest{}}};
-  if (changed) next.actions.push_back(Report{Health::up});
+                        .attempt = state.attempt,
+                        .partials = windowed ? state.partials : decltype(state.partials){}});
+  Step next = settled({.health = state.health, .attempt = state.attempt}, Health::up);
+  next.actions.insert(next.actions.begin(), Rest{});
   return next;
 }
 
@@ -78,32 +119,38 @@ Step policy_changed(const Policy& policy, State state) {
 
 Step step(const Policy& policy, const State& state, const Event& event) {
   const Step ignored{state, {}};
-  return std::visit(overloaded{
-                        [&](Due) { return due(policy, state); },
-                        [&](Passed e) { return stale(state, e.attempt) ? ignored : passed(policy, state); },
-                        [&](Failed e) { return stale(state, e.attempt) ? ignored : failed(policy, state); },
-                        [&](TrafficFailed) { return traffic_failed(policy, state); },
-                        [&](PolicyChanged) { return policy_changed(policy, state); },
-                    },
-                    event);
+  return std::visit(
+      overloaded{
+          [&](Due) { return due(policy, state); },
+          [&](Passed e) { return stale(state, e.attempt) ? ignored : passed(policy, state, e.reading); },
+          [&](Failed e) { return stale(state, e.attempt) ? ignored : failed(policy, state, partial(e)); },
+          [&](TrafficFailed) { return traffic_failed(policy, state); },
+          [&](PolicyChanged) { return policy_changed(policy, state); },
+      },
+      event);
 }
 
 std::ostream& operator<<(std::ostream& out, Health health) {
-  constexpr const char* kNames[] = {"unknown", "up", "down"};
+  constexpr const char* kNames[] = {"unknown", "up", "down", "degraded"};
   return out << kNames[static_cast<std::size_t>(health)];
 }
 
 std::ostream& operator<<(std::ostream& out, const State& state) {
-  out << state.health << " (" << state.failures << " failed, " << state.successes << " passed) attempt "
-      << state.attempt;
+  out << state.health << " score " << int{state.score} << " (" << state.failures << " failed by "
+      << state.failed << "%, " << state.successes << " passed) attempt " << state.attempt;
+  for (const Partial& partial : state.partials)
+    if (partial.part != 0) out << " " << partial.part << "% at " << partial.at.count();
   return out << (state.awaiting ? " awaited" : "") << (state.early ? " early" : "");
 }
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {
   std::visit(overloaded{
                  [&](Due) { out << "due"; },
-                 [&](Passed e) { out << "passed " << e.attempt; },
-                 [&](Failed e) { out << "failed " << e.attempt; },
+                 [&](Passed e) {
+                   out << "passed " << e.attempt << " grade " << static_cast<int>(e.reading.grade)
+                       << " score " << int{e.reading.score};
+                 },
+                 [&](Failed e) { out << "failed " << e.attempt << " by " << e.part << "%"; },
                  [&](TrafficFailed) { out << "traffic failed"; },
                  [&](PolicyChanged) { out << "policy changed"; },
              },

@@ -3,7 +3,11 @@
 
 #include "controlplane/health/admission.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -28,7 +32,8 @@ TEST(Service, FirstSuccessBringsANewTargetUp) {
   const Step first = step({}, State{}, PolicyChanged{});
   EXPECT_EQ(first, (Step{{.attempt = 1, .awaiting = true}, {Send{1}, Wake{seconds(2)}}}));
   EXPECT_EQ(step({}, first.state, Passed{1}),
-            (Step{{.health = Health::up, .successes = 1, .attempt = 1}, {Report{Health::up}}}));
+            (Step{{.health = Health::up, .score = kBestScore, .successes = 1, .attempt = 1},
+                  {Report{Health::up}}}));
 }
 
 TEST(Service, RetryFailuresInARowTakeItDown) {
@@ -54,9 +59,10 @@ TEST(Service, ComesBackAfterRestrSuccessesInARow) {
 TEST(Service, AProbeUnansweredWhenTheNextIsDueHasFailed) {
   const Policy policy{.retry = 1};
   const State waiting{.health = Health::up, .attempt = 5, .awaiting = true};
-  EXPECT_EQ(step(policy, waiting, Due{}),
-            (Step{{.health = Health::down, .failures = 1, .attempt = 6, .awaiting = true},
-                  {Report{Health::down}, Send{6}, Wake{seconds(2)}}}));
+  EXPECT_EQ(
+      step(policy, waiting, Due{}),
+      (Step{{.health = Health::down, .failures = 1, .failed = kComplete, .attempt = 6, .awaiting = true},
+            {Report{Health::down}, Send{6}, Wake{seconds(2)}}}));
 }
 
 TEST(Service, ALateAnswerChangesNothing) {
@@ -79,10 +85,17 @@ TEST(Service, WithoutAnIntervalItIsUpAndNeverProbed) {
 }
 
 TEST(Service, ANewPolicyKeepsTheVerdictAndDoesNotFailTheProbeInFlight) {
-  const State waiting{.health = Health::up, .failures = 1, .attempt = 5, .awaiting = true};
-  const Step next = step({.inter = seconds(1), .retry = 2}, waiting, PolicyChanged{});
-  EXPECT_EQ(next, (Step{{.health = Health::up, .failures = 1, .attempt = 6, .awaiting = true},
-                        {Send{6}, Wake{seconds(1)}}}));
+  const State waiting{.health = Health::degraded,
+                      .score = 3,
+                      .failures = 1,
+                      .failed = 50,
+                      .attempt = 5,
+                      .awaiting = true,
+                      .partials = {{{.at = seconds(9), .part = 50}}}};
+  State after = waiting;
+  after.attempt = 6;
+  const Step next = step({.inter = seconds(1), .retry = 2, .window = seconds(60)}, waiting, PolicyChanged{});
+  EXPECT_EQ(next, (Step{after, {Send{6}, Wake{seconds(1)}}}));
 }
 
 TEST(Service, TrafficFailureProbesAtOnceButNeverDecides) {
@@ -101,29 +114,134 @@ TEST(Service, TrafficFailuresCannotFloodATarget) {
   EXPECT_FALSE(step({}, state, TrafficFailed{}).actions.empty());
 }
 
+// ---- Grades
+
+constexpr Reading kDegraded{Grade::degraded, 4};
+constexpr Reading kUnavailable{Grade::unavailable, 1};
+
+State read(const Policy& policy, State state, const Reading& reading) {
+  state = step(policy, state, Due{}).state;
+  return step(policy, state, Passed{state.attempt, reading}).state;
+}
+
+TEST(Service, AReadingChangesBetweenUpAndDegradedAtOnceAndIsReported) {
+  const State waiting{.health = Health::up, .attempt = 5, .awaiting = true};
+  const Step worse = step({}, waiting, Passed{5, kDegraded});
+  EXPECT_EQ(worse, (Step{{.health = Health::degraded, .score = 4, .successes = 1, .attempt = 5},
+                         {Report{Health::degraded}}}));
+  EXPECT_TRUE(step({}, step({}, worse.state, Due{}).state, Passed{6, kDegraded}).actions.empty());
+  const State better = read({}, worse.state, {Grade::available, 7});
+  EXPECT_EQ(better.health, Health::up);
+  EXPECT_EQ(better.score, 7);
+}
+
+TEST(Service, AnUnavailableReadingIsAFailureAndKeepsTheScore) {
+  State state = read({.retry = 2}, {.health = Health::up}, kDegraded);
+  state = read({.retry = 2}, state, kUnavailable);
+  EXPECT_EQ(state.health, Health::degraded);
+  EXPECT_EQ(state.score, 4);
+  EXPECT_EQ(state.failures, 1u);
+  EXPECT_EQ(read({.retry = 2}, state, kUnavailable).health, Health::down);
+}
+
+TEST(Service, ADegradedServerFailsAndComesBackByTheSameCounts) {
+  State state{.health = Health::degraded};
+  for (int i = 0; i < 4; ++i) state = probed({}, state, false);
+  EXPECT_EQ(state.health, Health::down);
+  for (int i = 0; i < 7; ++i) state = read({}, state, kDegraded);
+  EXPECT_EQ(state.health, Health::down);
+  EXPECT_EQ(read({}, state, kDegraded).health, Health::degraded) << "as the last reading says";
+}
+
+// ---- Parts of failures
+
+/// One probe that fails in part, so late.
+State failed_in_part(const Policy& policy, State state, Part part, seconds at = {}) {
+  state = step(policy, state, Due{}).state;
+  return step(policy, state, Failed{state.attempt, part, at}).state;
+}
+
+TEST(Service, PartsOfFailuresInARowAddUp) {
+  State state{.health = Health::up};
+  for (int i = 0; i < 7; ++i) state = failed_in_part({}, state, 50);
+  EXPECT_EQ(state.health, Health::up);
+  EXPECT_EQ(failed_in_part({}, state, 50).health, Health::down) << "eight halves are retry 4";
+  EXPECT_EQ(failed_in_part({}, probed({}, state, true), 50).health, Health::up);
+}
+
+TEST(Service, WithAWindowACompleteFailureActsAtOnce) {
+  EXPECT_EQ(probed({.window = seconds(60)}, {.health = Health::up}, false).health, Health::down);
+}
+
+TEST(Service, WithAWindowHalvesAddUpWhateverPassesInBetween) {
+  const Policy policy{.window = seconds(60)};
+  State state = failed_in_part(policy, {.health = Health::degraded}, 50, seconds(100));
+  state = probed(policy, state, true);
+  EXPECT_EQ(failed_in_part(policy, state, 50, seconds(159)).health, Health::down);
+  EXPECT_EQ(failed_in_part(policy, state, 50, seconds(160)).health, Health::up) << "forgotten";
+}
+
+TEST(Service, AWindowRemembersNothingOfBeforeTheServerWasDown) {
+  const Policy policy{.restr = 1, .window = seconds(60)};
+  State state = failed_in_part(policy, {.health = Health::up}, 90, seconds(1));
+  state = probed(policy, state, false);
+  state = failed_in_part(policy, state, 90, seconds(2));
+  state = probed(policy, state, true);
+  EXPECT_EQ(failed_in_part(policy, state, 90, seconds(3)).health, Health::up);
+}
+
+TEST(Service, NoRowOfFailuresOfAnySizeFindsTheWindowWithoutRoom) {
+  const Policy policy{.window = seconds(60)};
+  for (Part part = 0; part <= 2 * kComplete; ++part) {
+    const Part worth = std::max(part, kLeastPart);
+    State state{.health = Health::up};
+    for (Part sum = worth; sum < kComplete; sum += worth) {
+      state = failed_in_part(policy, state, part);
+      ASSERT_EQ(state.health, Health::up) << part << " after " << sum;
+    }
+    ASSERT_EQ(failed_in_part(policy, state, part).health, Health::down) << part;
+  }
+}
+
 // ---- Against a reference model, written from the prose of the reference and of mission A without looking at
 // step(): it remembers what happened to each probe as text and derives the verdict from that history.
 
 struct Model {
   enum class Operator { ena, dis } oper = Operator::ena;
   std::string verdict = "none";
-  std::string results;  // of settled probes since the last change of verdict: 'p' or 'f'
+  std::string
+      results;  // of settled probes since the last change of verdict: 'p', 'd' degraded, 'f', 'h' half
+  std::vector<std::pair<seconds, int>> halves;  // when each of them failed, and how many halves that was
   std::uint64_t last_sent = 0;
   bool open_question = false;
   bool hinted = false;
 
-  bool ends_with(char result, std::size_t times) const {
-    if (results.size() < times) return false;
-    for (std::size_t i = 0; i < times; ++i)
-      if (results[results.size() - 1 - i] != result) return false;
-    return true;
+  int successes() const {
+    const auto failure = results.find_last_of("fh");
+    return static_cast<int>(results.size() - (failure == std::string::npos ? 0 : failure + 1));
   }
-  void settle(const Policy& policy, char result) {
+  int halves_in_a_row() const {
+    int sum = 0;
+    for (auto it = results.rbegin(); it != results.rend() && (*it == 'f' || *it == 'h'); ++it)
+      sum += *it == 'f' ? 2 : 1;
+    return sum;
+  }
+  int halves_within(seconds window, seconds now) const {
+    int sum = 0;
+    for (const auto& [at, count] : halves) sum += now < at + window ? count : 0;
+    return sum;
+  }
+  void settle(const Policy& policy, char result, seconds now = {}) {
     open_question = false;
     results.push_back(result);
-    if (verdict == "none" && result == 'p') verdict = "up";
-    if (verdict == "down" && ends_with('p', policy.restr)) verdict = "up";
-    if (verdict != "down" && ends_with('f', policy.retry)) verdict = "down";
+    const bool pass = result == 'p' || result == 'd';
+    const bool windowed = policy.window != seconds(0);
+    if (!pass && windowed && verdict != "down") halves.emplace_back(now, result == 'f' ? 2 : 1);
+    if (pass && (verdict != "down" || successes() >= static_cast<int>(policy.restr)))
+      verdict = result == 'p' ? "up" : "degraded";
+    const bool fails = windowed ? halves_within(policy.window, now) >= 2
+                                : halves_in_a_row() >= 2 * static_cast<int>(policy.retry);
+    if (!pass && verdict != "down" && fails) verdict = "down", halves.clear();
   }
   void ask() {
     ++last_sent;
@@ -132,16 +250,19 @@ struct Model {
   std::string admitted(bool grace) const {
     if (verdict == "down") return grace ? "old" : "nobody";
     if (verdict == "none" || oper == Operator::dis) return "old";
-    return "all";
+    return verdict == "degraded" ? "all at last" : "all";
   }
 };
 
-enum class Happening { due, pass, fail, late, hint, operate, policy };
-constexpr Happening kHappenings[] = {Happening::due,  Happening::pass,    Happening::fail,  Happening::late,
-                                     Happening::hint, Happening::operate, Happening::policy};
+enum class Happening { due, pass, fail, late, hint, operate, policy, degrade, unfit, half, wait };
+using enum Happening;
+constexpr Happening kPlain[] = {due, pass, fail, late, hint, operate, policy};
+constexpr Happening kGraded[] = {due, pass, degrade, unfit, fail, half, wait, policy};
+const std::string kNames[] = {"none", "up", "down", "degraded"};
 
 struct Walk {
   const Policy* policies;  // the second is what `policy` changes to, and back
+  std::span<const Happening> happenings = kPlain;
   std::uint64_t checked = 0;
 
   struct Place {
@@ -149,20 +270,28 @@ struct Walk {
     State state;
     bool operating = true;
     int policy = 0;
+    seconds now{0};
   };
 
-  static void model_step(Model& model, const Policy& policy, Happening happening) {
+  static void model_step(Place& place, const Policy& policy, Happening happening) {
+    Model& model = place.model;
+    const auto answer = [&](char result) {
+      if (model.open_question) model.settle(policy, result, place.now);
+    };
     switch (happening) {
       case Happening::due:
-        if (model.open_question) model.settle(policy, 'f');
+        answer('f');
         model.hinted = false;
         return model.ask();
       case Happening::pass:
-        if (model.open_question) model.settle(policy, 'p');
-        return;
+        return answer('p');
+      case Happening::degrade:
+        return answer('d');
       case Happening::fail:
-        if (model.open_question) model.settle(policy, 'f');
-        return;
+      case Happening::unfit:
+        return answer('f');
+      case Happening::half:
+        return answer('h');
       case Happening::hint:
         if (model.open_question || model.hinted) return;
         model.hinted = true;
@@ -172,8 +301,10 @@ struct Walk {
         return;
       case Happening::policy:  // the probe in flight is given up without a result
         model.hinted = false;
+        if (policy.window == seconds(0)) model.halves.clear();  // a window that begins anew knows nothing
         return model.ask();
       case Happening::late:
+      case Happening::wait:
         return;
     }
   }
@@ -186,8 +317,17 @@ struct Walk {
         return feed(Due{});
       case Happening::pass:
         return feed(Passed{now});
+      case Happening::degrade:
+        return feed(Passed{now, kDegraded});
+      case Happening::unfit:
+        return feed(Passed{now, kUnavailable});
       case Happening::fail:
-        return feed(Failed{now});
+        return feed(Failed{now, kComplete, place.now});
+      case Happening::half:
+        return feed(Failed{now, kComplete / 2, place.now});
+      case Happening::wait:
+        place.now += seconds(1);
+        return;
       case Happening::late:
         feed(Passed{now - 1});
         return feed(Failed{now - 1});
@@ -203,11 +343,10 @@ struct Walk {
 
   void compare(const Place& place) {
     ++checked;
-    const std::string names[] = {"none", "up", "down"};
-    ASSERT_EQ(place.model.verdict, names[static_cast<int>(place.state.health)]) << place.state;
+    ASSERT_EQ(place.model.verdict, kNames[static_cast<int>(place.state.health)]) << place.state;
     ASSERT_EQ(place.model.open_question, place.state.awaiting) << place.state;
     ASSERT_EQ(place.model.last_sent, place.state.attempt) << place.state;
-    const std::string admits[] = {"nobody", "old", "all"};
+    const std::string admits[] = {"nobody", "old", "all", "all at last"};
     for (const bool grace : {false, true})
       ASSERT_EQ(place.model.admitted(grace),
                 admits[static_cast<int>(admission(
@@ -217,36 +356,58 @@ struct Walk {
   void go(const Place& place, int left) {
     compare(place);
     if (left == 0 || testing::Test::HasFatalFailure()) return;
-    for (const Happening happening : kHappenings) {
+    for (const Happening happening : happenings) {
       Place next = place;
       if (happening == Happening::policy) next.policy ^= 1;
-      model_step(next.model, policies[next.policy], happening);
+      model_step(next, policies[next.policy], happening);
       real_step(next, policies[next.policy], happening);
       go(next, left - 1);
     }
   }
 };
 
-constexpr int kDepth = 8;       // of arbitrary events: 7^8 sequences from each start
-constexpr int kDeepDepth = 14;  // of answers only, see below
+constexpr int kDepth = 8;        // of arbitrary events: 7^8 sequences from each start
+constexpr int kGradedDepth = 7;  // 8^0 + ... + 8^7
+constexpr int kDeepDepth = 14;   // of answers only, see below
 
-void walk_from(Health start, const Policy (&policies)[2]) {
-  const std::string names[] = {"none", "up", "down"};
-  Walk walk{.policies = policies};
+std::uint64_t walk_from(Health start, Walk walk, int depth) {
   Walk::Place place;
   place.state.health = start;
-  place.model.verdict = names[static_cast<int>(start)];
-  walk.go(place, kDepth);
-  EXPECT_EQ(walk.checked, 6'725'601u);  // 7^0 + ... + 7^8: nothing was skipped
+  place.model.verdict = kNames[static_cast<int>(start)];
+  walk.go(place, depth);
+  return walk.checked;
 }
+
+void walk_plain(Health start, const Policy (&policies)[2]) {
+  EXPECT_EQ(walk_from(start, {.policies = policies}, kDepth), 6'725'601u);  // 7^0 + ... + 7^8
+}
+
+void walk_graded(Health start, const Policy (&policies)[2]) {
+  EXPECT_EQ(walk_from(start, {.policies = policies, .happenings = kGraded}, kGradedDepth), 2'396'745u);
+}
+
+constexpr Health kStarts[] = {Health::unknown, Health::up, Health::down, Health::degraded};
 
 TEST(ServiceModel, AgreesOnEverySequenceOfEightEventsFromEveryHealth) {
   for (const Health start : {Health::unknown, Health::up, Health::down})
-    walk_from(start, {{seconds(2), 1, 2}, {seconds(1), 2, 1}});
+    walk_plain(start, {{seconds(2), 1, 2}, {seconds(1), 2, 1}});
 }
 
 TEST(ServiceModel, AgreesOnEverySequenceOfEightEventsWithLongRows) {
-  walk_from(Health::up, {{seconds(2), 2, 3}, {seconds(2), 3, 2}});
+  walk_plain(Health::up, {{seconds(2), 2, 3}, {seconds(2), 3, 2}});
+}
+
+TEST(ServiceModel, AgreesOnEverySequenceOfSevenGradedEvents) {
+  for (const Health start : kStarts) walk_graded(start, {{.retry = 2, .restr = 2}, {.retry = 1, .restr = 1}});
+}
+
+TEST(ServiceModel, AgreesOnEverySequenceOfSevenGradedEventsWithAWindow) {
+  for (const Health start : kStarts)
+    walk_graded(start, {{.restr = 1, .window = seconds(2)}, {.restr = 2, .window = seconds(1)}});
+}
+
+TEST(ServiceModel, AgreesWhereAWindowComesAndGoes) {
+  walk_graded(Health::up, {{.retry = 2, .restr = 1, .window = seconds(2)}, {.retry = 2, .restr = 1}});
 }
 
 /// Every sequence of answers to fourteen probes in a row: pass, fail.
@@ -259,8 +420,7 @@ TEST(ServiceModel, AgreesOnEverySequenceOfFourteenAnswers) {
       const bool pass = answers >> i & 1;
       model.settle(policy, pass ? 'p' : 'f');
       state = probed(policy, state, pass);
-      const std::string names[] = {"none", "up", "down"};
-      ASSERT_EQ(model.verdict, names[static_cast<int>(state.health)]) << answers << " " << i;
+      ASSERT_EQ(model.verdict, kNames[static_cast<int>(state.health)]) << answers << " " << i;
     }
   }
 }
