@@ -24,9 +24,9 @@ void tell_servers(const Picture& before, const Picture& now, std::vector<Announc
     const std::string rip = now.rips.at(real).text();
     if (state == value_or(before.servers, real, ServerHealth::unknown)) continue;
     if (state == ServerHealth::up)
-      lines.push_back({Severity::notice, fmt::format("slb: real server {} operational", rip)});
+      lines.push_back({Severity::notice, fmt::format("slb: real server {} operational", rip), rip});
     if (state == ServerHealth::failed)
-      lines.push_back({Severity::alert, fmt::format("slb: cannot contact real server {}", rip)});
+      lines.push_back({Severity::alert, fmt::format("slb: cannot contact real server {}", rip), rip});
   }
 }
 
@@ -43,9 +43,12 @@ void tell_services(const Picture& before, const Picture& now, std::vector<Announ
     const std::string service = endpoint_text(now.rips.at(key.real), key.port);
     if (state == known_before(before, key)) continue;
     if (state == Health::up)
-      lines.push_back({Severity::notice, fmt::format("slb: real service {} operational", service)});
+      lines.push_back({Severity::notice, fmt::format("slb: real service {} operational", service), service});
+    if (state == Health::degraded)
+      lines.push_back({Severity::warning, fmt::format("slb: real service {} degraded", service), service});
     if (state == Health::down)
-      lines.push_back({Severity::alert, fmt::format("slb: cannot contact real service {}", service)});
+      lines.push_back(
+          {Severity::alert, fmt::format("slb: cannot contact real service {}", service), service});
   }
 }
 
@@ -60,9 +63,9 @@ void tell_virt_services(const Picture& before, const Picture& now, std::vector<A
         fmt::format("service {}{} of Virtual Server{}:{}", port_text(static_cast<L4Port>(vport)),
                     protocol == Protocol::udp ? " udp" : "", virt, now.vips.at(virt).text());
     if (available)
-      lines.push_back({Severity::notice, "slb: Real servers are available for " + name});
+      lines.push_back({Severity::notice, "slb: Real servers are available for " + name, name});
     else
-      lines.push_back({Severity::alert, "slb: No real servers are available for " + name});
+      lines.push_back({Severity::alert, "slb: No real servers are available for " + name, name});
   }
 }
 
@@ -71,9 +74,9 @@ void tell_virts(const Picture& before, const Picture& now, std::vector<Announcem
     if (available == value_or(before.virts, virt, true)) continue;
     const std::string name = fmt::format("Virtual Server{}:{}", virt, now.vips.at(virt).text());
     if (available)
-      lines.push_back({Severity::notice, "slb: Services are available for " + name});
+      lines.push_back({Severity::notice, "slb: Services are available for " + name, name});
     else
-      lines.push_back({Severity::alert, "slb: No services are available for " + name});
+      lines.push_back({Severity::alert, "slb: No services are available for " + name, name});
   }
 }
 
@@ -91,25 +94,26 @@ std::string rip_of(const Picture& before, const Picture& now, std::uint32_t real
 }
 
 void tell_standby(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  const auto note = [&](std::string text) { lines.push_back({Severity::notice, std::move(text)}); };
+  const auto note = [&](const char* what, const std::string& who, std::string_view whom) {
+    lines.push_back({Severity::notice, fmt::format("slb: {} {} for {}", who, what, whom),
+                     fmt::format("{} for {}", who, whom)});
+  };
   const auto server = [&](std::uint32_t real) { return rip_of(before, now, real); };
   tell_changes(before.failover, now.failover, [&](const Picture::Pair& pair, const char* what) {
-    note(fmt::format("slb: backup server {} {} for real server {}", server(pair.second), what,
-                     server(pair.first)));
+    note(what, "backup server " + server(pair.second), "real server " + server(pair.first));
   });
   tell_changes(before.overflow, now.overflow, [&](const Picture::Pair& pair, const char* what) {
-    note(fmt::format("slb: overflow server {} {} for real server {}", server(pair.second), what,
-                     server(pair.first)));
+    note(what, "overflow server " + server(pair.second), "real server " + server(pair.first));
   });
-  tell_changes(before.stepped_in_servers, now.stepped_in_servers,
-               [&](const Picture::Pair& pair, const char* what) {
-                 note(fmt::format("slb: backup server {} {} for real server group {}", server(pair.second),
-                                  what, pair.first));
-               });
   tell_changes(
-      before.stepped_in_groups, now.stepped_in_groups, [&](const Picture::Pair& pair, const char* what) {
-        note(fmt::format("slb: backup group {} {} for real server group {}", pair.second, what, pair.first));
+      before.stepped_in_servers, now.stepped_in_servers, [&](const Picture::Pair& pair, const char* what) {
+        note(what, "backup server " + server(pair.second), fmt::format("real server group {}", pair.first));
       });
+  tell_changes(before.stepped_in_groups, now.stepped_in_groups,
+               [&](const Picture::Pair& pair, const char* what) {
+                 note(what, fmt::format("backup group {}", pair.second),
+                      fmt::format("real server group {}", pair.first));
+               });
 }
 
 void tell_full(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {

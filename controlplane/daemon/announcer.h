@@ -59,6 +59,7 @@ struct Picture {
 struct Announcement {
   telemetry::Severity severity;
   std::string text;
+  std::string subject = {};  ///< whose state it tells
   bool operator==(const Announcement&) const = default;
 };
 

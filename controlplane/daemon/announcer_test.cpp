@@ -16,6 +16,11 @@ using ::testing::IsEmpty;
 const TargetKey kHttp{.real = 1, .port = 8080, .protocol = Protocol::tcp, .check = "http /"};
 const TargetKey kPlain{.real = 1, .port = 8080, .protocol = Protocol::tcp, .check = "tcp"};
 
+/// A line about whatever subject.
+auto line(Severity severity, const char* text) {
+  return ::testing::FieldsAre(severity, text, ::testing::_);
+}
+
 Picture picture(ServerHealth server, Health http) {
   Picture picture;
   picture.servers[1] = server;
@@ -44,7 +49,7 @@ TEST(Announcements, AVerdictOfTheNewCheckThatDiffersIsNews) {
   Picture now = before;
   now.services[kPlain] = Health::down;
   EXPECT_THAT(announcements(before, now),
-              ElementsAre(Announcement{Severity::alert, "slb: cannot contact real service 10.10.2.11:8080"}));
+              ElementsAre(line(Severity::alert, "slb: cannot contact real service 10.10.2.11:8080")));
 }
 
 TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {
@@ -54,13 +59,13 @@ TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {
   Picture now = before;
   now.virt_services[{1, 80, Protocol::tcp}] = false;
   EXPECT_THAT(announcements(before, now),
-              ElementsAre(Announcement{Severity::alert,
-                                       "slb: No real servers are available for service http of Virtual "
-                                       "Server1:10.10.1.100"}));
+              ElementsAre(line(Severity::alert,
+                               "slb: No real servers are available for service http of Virtual "
+                               "Server1:10.10.1.100")));
   EXPECT_THAT(announcements(now, before),
-              ElementsAre(Announcement{Severity::notice,
-                                       "slb: Real servers are available for service http of Virtual "
-                                       "Server1:10.10.1.100"}));
+              ElementsAre(line(Severity::notice,
+                               "slb: Real servers are available for service http of Virtual "
+                               "Server1:10.10.1.100")));
 }
 
 TEST(Announcements, AVirtualServerWithoutAnyServiceIsOneLine) {
@@ -70,9 +75,9 @@ TEST(Announcements, AVirtualServerWithoutAnyServiceIsOneLine) {
   Picture now = before;
   now.virts[1] = false;
   now.virt_services = {{{1, 80, Protocol::tcp}, false}, {{1, 21, Protocol::tcp}, false}};
-  EXPECT_THAT(announcements(before, now),
-              ElementsAre(Announcement{Severity::alert,
-                                       "slb: No services are available for Virtual Server1:10.10.1.100"}));
+  EXPECT_THAT(
+      announcements(before, now),
+      ElementsAre(line(Severity::alert, "slb: No services are available for Virtual Server1:10.10.1.100")));
 }
 
 }  // namespace

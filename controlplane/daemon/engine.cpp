@@ -49,6 +49,7 @@ control::Attack attack_of(const telemetry::AttackWatch::Rule& rule, const teleme
   return attack;
 }
 
+constexpr const char* kDataplane = "dataplane";  ///< as a subject of the log
 constexpr const char* kBusy = "Try later: another apply is in progress";
 
 }  // namespace
@@ -77,8 +78,8 @@ Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boo
       candidates_(state_dir + "/candidates"),
       monitor_(seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); }) {}
 
-void Engine::note(Severity severity, std::string text) {
-  log_.add(seams_.clock.unix_ms(), severity, std::move(text));
+void Engine::note(Severity severity, std::string text, std::string subject) {
+  log_.add(seams_.clock.unix_ms(), severity, std::move(text), std::move(subject));
 }
 
 void Engine::start() {
@@ -124,7 +125,8 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
   note(Severity::notice,
-       fmt::format("system: dataplane {} connected, {} workers", hand_back.version(), hand_back.workers()));
+       fmt::format("system: dataplane {} connected, {} workers", hand_back.version(), hand_back.workers()),
+       kDataplane);
   publish_running();
   begin_probing();
 }
@@ -138,7 +140,8 @@ void Engine::dataplane_lost() {
   published_ = false;
   stats_.Clear();
   full_.clear();
-  note(Severity::error, "system: dataplane lost; the last configuration is published when it is back");
+  note(Severity::error, "system: dataplane lost; the last configuration is published when it is back",
+       kDataplane);
 }
 
 void Engine::dataplane_report(const forwarding::Report& report) {
@@ -147,7 +150,8 @@ void Engine::dataplane_report(const forwarding::Report& report) {
   if (!report.has_port_change()) return;
   const forwarding::PortChange& change = report.port_change();
   note(change.up() ? Severity::notice : Severity::alert,
-       fmt::format("system: port {} {}", change.port(), change.up() ? "up" : "down"));
+       fmt::format("system: port {} {}", change.port(), change.up() ? "up" : "down"),
+       fmt::format("port {}", change.port()));
   if (!change.up()) return;
   reconcile_kernel();
   seams_.kernel.announce(compiled_.kernel, device_names(), change.port());
@@ -184,7 +188,8 @@ void Engine::on_verdict(const TargetKey& key) {
 
 void Engine::announce() {
   Picture now = carried_over(picture_, picture_of(compiled_, monitor_, picture_, full_));
-  for (Announcement& line : announcements(picture_, now)) note(line.severity, std::move(line.text));
+  for (Announcement& line : announcements(picture_, now))
+    note(line.severity, std::move(line.text), std::move(line.subject));
   picture_ = std::move(now);
 }
 
@@ -260,7 +265,7 @@ control::Attack Engine::session_attack() const {
   return attack_of(session_rule(running()), session_watch_);
 }
 
-/// Every ten seconds, the finest that metric response is made anew.
+/// Every ten seconds, the finest that metric response is made anew: scores and response times.
 void Engine::tell_responses() {
   seams_.timers.after(kResponses, [this] { tell_responses(); });
   send_states(monitor_.response_news());
@@ -385,7 +390,8 @@ Result<std::string> Engine::set_operation(std::uint32_t real, forwarding::Operat
   constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
                                     "disabled, persistent sessions are still admitted"};
   note(Severity::notice,
-       fmt::format("slb: real server {}, IP {} operationally {}", real, found->rip(), kWords[operation]));
+       fmt::format("slb: real server {}, IP {} operationally {}", real, found->rip(), kWords[operation]),
+       fmt::format("operation of {}", real));
   announce();
   if (kept.ok()) return std::string();
   std::string warning = fmt::format(

@@ -83,7 +83,8 @@ class Engine {
   [[nodiscard]] kernel::DeviceNames device_names() const;
 
  private:
-  void note(telemetry::Severity severity, std::string text);
+  /// With a subject, the text tells what that is now.
+  void note(telemetry::Severity severity, std::string text, std::string subject = {});
   void confirm(config::Config next, config::Plan plan, Done done);
   void publish(config::Config next, Done done);
   void commit(config::Config next, config::Compiled compiled, std::uint64_t number, bool dataplane_absent,

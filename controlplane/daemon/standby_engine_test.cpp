@@ -47,7 +47,8 @@ TEST_F(StandbyTest, ABackupIsToldOnceWhenItStepsInAndOnceWhenItStepsBack) {
               Contains("slb: backup server 10.10.2.13 activated for real server 10.10.2.11").Times(1));
   lines_.clear();
   heal(kServer1);
-  EXPECT_THAT(lines_, ElementsAre("slb: backup server 10.10.2.13 deactivated for real server 10.10.2.11"));
+  EXPECT_THAT(lines_, ElementsAre("slb: real service 10.10.2.11:8080 operational",
+                                  "slb: backup server 10.10.2.13 deactivated for real server 10.10.2.11"));
   EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::OPEN);
 }
 

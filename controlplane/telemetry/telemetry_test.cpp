@@ -24,12 +24,39 @@ TEST(EventLog, CountsRepetitionsAndPassesOnOnlyTheFirst) {
   int heard = 0;
   EventLog log([&](const Line&) { ++heard; });
   for (int i = 0; i < 1000; ++i) {
-    log.add(1000, Severity::alert, "slb: down");
-    log.add(1001, Severity::notice, "slb: up");
+    log.add(1000, Severity::error, "ip: no route");
+    log.add(1001, Severity::error, "mgmt: disk is full");
   }
   EXPECT_EQ(heard, 2);
-  EXPECT_EQ(log.last(10), (std::vector<Line>{{1000, Severity::alert, "slb: down", 1000, 1000},
-                                             {1001, Severity::notice, "slb: up", 1000, 1001}}));
+  EXPECT_EQ(log.last(10), (std::vector<Line>{{1000, Severity::error, "ip: no route", 1000, 1000, ""},
+                                             {1001, Severity::error, "mgmt: disk is full", 1000, 1001, ""}}));
+}
+
+TEST(EventLog, ChangesOfASubjectAreALineEach) {
+  int heard = 0;
+  EventLog log([&](const Line&) { ++heard; });
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    log.add(10 * i, Severity::alert, "slb: down", "real 1");
+    log.add(10 * i + 1, Severity::alert, "slb: down", "real 2");
+    log.add(10 * i + 2, Severity::notice, "slb: up", "real 1");
+  }
+  std::vector<std::string> lines;
+  for (const Line& line : log.last(10)) lines.push_back(line.subject + " " + line.text);
+  EXPECT_EQ(lines, (std::vector<std::string>{"real 1 slb: down", "real 1 slb: up", "real 1 slb: down",
+                                             "real 1 slb: up", "real 1 slb: down", "real 2 slb: down",
+                                             "real 1 slb: up"}));
+  EXPECT_EQ(heard, 7) << "what real 2 is was told once";
+}
+
+TEST(EventLog, AFlappingSubjectPushesOutItselfOnly) {
+  EventLog log;
+  log.add(0, Severity::notice, "system: started");
+  for (std::uint64_t i = 1; i < 1000; ++i)
+    log.add(i, Severity::alert, i % 2 == 0 ? "slb: down" : "slb: up", "real 1");
+  const auto lines = log.last(1000);
+  ASSERT_EQ(lines.size(), 1 + EventLog::kLinesOfSubject);
+  EXPECT_EQ(lines.front().text, "system: started");
+  EXPECT_EQ(lines.back().unix_ms, 999u);
 }
 
 TEST(EventLog, TheSameChangeAMinuteLaterIsALineOfItsOwn) {
