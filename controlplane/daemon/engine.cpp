@@ -18,7 +18,7 @@ using telemetry::Severity;
 
 constexpr milliseconds kSecond{1000};
 constexpr milliseconds kReconcile{5000};
-constexpr milliseconds kResponses{10'000};
+constexpr milliseconds kMeasured{10'000};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
 
@@ -106,7 +106,7 @@ void Engine::start() {
   seams_.timers.after(kPatience, [this] { begin_probing(); });
   every_second();
   seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
-  seams_.timers.after(kResponses, [this] { tell_responses(); });
+  seams_.timers.after(kMeasured, [this] { tell_measured(); });
 }
 
 void Engine::begin_probing() {
@@ -266,14 +266,14 @@ control::Attack Engine::session_attack() const {
 }
 
 /// Every ten seconds, the finest that metric response is made anew: scores and response times.
-void Engine::tell_responses() {
-  seams_.timers.after(kResponses, [this] { tell_responses(); });
-  send_states(monitor_.response_news());
+void Engine::tell_measured() {
+  seams_.timers.after(kMeasured, [this] { tell_measured(); });
+  send_states(monitor_.measured_news());
 }
 
 /// A full disk costs only what a start without hand-back would have read.
 Status Engine::keep_states() {
-  Status kept = store_.keep_states(monitor_.whole());
+  Status kept = store_.keep_states(monitor_.whole(Monitor::History::told));
   states_changed_ = !kept.ok();
   return kept;
 }

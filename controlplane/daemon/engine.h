@@ -100,7 +100,7 @@ class Engine {
   void begin_probing();
   Status keep_states();
   void take_stats(const forwarding::Stats& stats);
-  void tell_responses();
+  void tell_measured();
   void watch_attacks();
 
   Seams seams_;

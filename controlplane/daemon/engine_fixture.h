@@ -59,11 +59,12 @@ class FakeProber final : public probe::Prober {
   void start(probe::TargetId target, const probe::Probe& probe, OnResult on_result) override {
     cancel(target);
     ++probes;
-    const bool up = !down.contains({probe.address.v4().value, probe.port});
-    if (silent.contains({probe.address.v4().value, probe.port})) return;
-    timers_[target] = time_.after(milliseconds(1), [on_result, up] {
-      on_result({up, true, up ? "answered in 1 ms" : "refused", milliseconds(1)});
-    });
+    const std::pair service{probe.address.v4().value, probe.port};
+    if (silent.contains(service)) return;
+    const auto slow = took.find(service);
+    const milliseconds time = slow == took.end() ? milliseconds(1) : slow->second;
+    timers_[target] =
+        time_.after(time, [on_result, result = result_of(service, time)] { on_result(result); });
   }
   void cancel(probe::TargetId target) override {
     time_.cancel(timers_[target]);
@@ -72,9 +73,24 @@ class FakeProber final : public probe::Prober {
 
   std::set<std::pair<std::uint32_t, L4Port>> down;
   std::set<std::pair<std::uint32_t, L4Port>> silent;
+  std::map<std::pair<std::uint32_t, L4Port>, milliseconds> took;  ///< 1 ms of those not in it
+  std::map<std::pair<std::uint32_t, L4Port>, health::Reading> readings;
+  health::Part failure = health::kComplete;  ///< what it is worth when one of `down` answers
   int probes = 0;
 
  private:
+  [[nodiscard]] probe::Result result_of(const std::pair<std::uint32_t, L4Port>& service,
+                                        milliseconds time) const {
+    const bool up = !down.contains(service);
+    const auto reading = readings.find(service);
+    return {.passed = up,
+            .heard = true,
+            .reason = up ? probe::answered_in(time) : "refused",
+            .took = time,
+            .reading = reading == readings.end() ? health::Reading{} : reading->second,
+            .failure = failure};
+  }
+
   FakeTime& time_;
   std::map<probe::TargetId, TimerId> timers_;
 };
@@ -184,6 +200,7 @@ class EngineTest : public testing::Test {
     if (prober_) {
       prober->down = prober_->down;
       prober->silent = prober_->silent;
+      prober->readings = prober_->readings;
     }
     prober_ = std::move(prober);
     lines_.clear();

@@ -18,14 +18,16 @@ using std::chrono::milliseconds;
 /// meanwhile without being read, so the silence is ours: the probe gets the time it has missed. Reports 5.
 constexpr milliseconds kStalled{500};
 
-health::Health health_of(forwarding::Verdict verdict) {
-  if (verdict == forwarding::UP) return health::Health::up;
-  return verdict == forwarding::DOWN ? health::Health::down : health::Health::unknown;
-}
-
-forwarding::Verdict verdict_of(health::Health health) {
-  if (health == health::Health::up) return forwarding::UP;
-  return health == health::Health::down ? forwarding::DOWN : forwarding::UNKNOWN;
+/// Which bound its time to answer has crossed, or not yet crossed back: ", slower than 1000 ms".
+std::string time_words(const health::Bands& bands, health::Grade grade, health::Measure took) {
+  if (grade == health::Grade::available) return {};
+  const bool fails = grade == health::Grade::unavailable;
+  const auto& outer = fails ? bands.fail_above : bands.degrade_above;
+  const auto& inner = fails ? bands.recover_below : bands.restore_below;
+  constexpr double kPerMs = 1000;
+  const auto ms = [](health::Measure us) { return static_cast<double>(us) / kPerMs; };
+  if (took > *outer) return fmt::format(", slower than {:g} ms", ms(*outer));
+  return fmt::format(", not yet faster than {:g} ms", ms(inner.value_or(*outer)));
 }
 
 std::tuple<std::uint32_t, L4Port, Protocol> service_of(const TargetKey& key) {
@@ -57,13 +59,15 @@ Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
   Watched watched{.target = target, .since_unix_ms = clock_.unix_ms(), .reason = "not checked yet"};
   for (const auto& [old_key, old] : targets_)
     if (same_service(old_key, key) && !next.contains(old_key) && old.target.address == target.address &&
-        old.state.health == health::Health::up)
-      watched.state.health = health::Health::up;
+        health::serves(old.state.health))
+      watched.state.health = old.state.health;
   if (const auto dormant = dormant_.find(service_of(key)); dormant != dormant_.end() &&
                                                            dormant->second.check == key.check &&
                                                            dormant->second.address == target.address) {
     // That was a while ago: one failure takes it down.
-    watched.state = {.health = health::Health::up, .failures = target.policy.retry - 1};
+    watched.state = {.health = dormant->second.health,
+                     .failures = target.policy.retry - 1,
+                     .failed = (target.policy.retry - 1) * health::kComplete};
     watched.reason = "up when it was last checked";
   }
   if (target.policy.inter.count() == 0) watched.state.health = health::Health::up;
@@ -81,8 +85,8 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   }
   for (auto& [key, old] : targets_)
     if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) {
-      if (old.state.health == health::Health::up)
-        dormant_[service_of(key)] = {key.check, old.target.address};
+      if (health::serves(old.state.health))
+        dormant_[service_of(key)] = {key.check, old.target.address, old.state.health};
       else
         dormant_.erase(service_of(key));
       forget(old);
@@ -99,18 +103,23 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
     else
       yielding_.push_back(key);
   }
+  note_disabled();
   settle_holds();
   if (begun_) schedule_new();
+}
+
+void Monitor::note_disabled() {
+  std::set<std::uint32_t> disabled;
+  for (const auto& [key, watched] : targets_)
+    if (!watched.target.enabled) disabled.insert(key.real);
+  std::erase_if(disabled_, [&](const auto& entry) { return !disabled.contains(entry.first); });
+  for (const std::uint32_t real : disabled) disabled_.try_emplace(real, clock_.unix_ms());
 }
 
 void Monitor::update(const TargetKey& key, Watched& watched, const config::Target& target) {
   const bool policy_changed = watched.target.policy != target.policy;
   watched.target = target;
-  if (policy_changed && begun_ && watched.timer != 0) {
-    const health::Step step = health::step(target.policy, watched.state, health::PolicyChanged{});
-    watched.state = step.state;
-    for (const health::Action& action : step.actions) perform(key, watched, action);
-  }
+  if (policy_changed && begun_ && watched.timer != 0) advance(key, watched, health::PolicyChanged{});
 }
 
 void Monitor::forget(Watched& watched) {
@@ -137,30 +146,12 @@ void Monitor::schedule_new() {
   }
 }
 
-void Monitor::adopt(const forwarding::States& states) {
-  for (const forwarding::RealOperation& known : states.operation())
-    operations_.emplace(known.real(), known.operation());
-  for (const forwarding::TargetState& known : states.target()) {
-    const auto found = targets_.find(config::from_message(known.target()));
-    if (found == targets_.end() || found->second.last_check_unix_ms != 0) continue;
-    found->second.state.health = health_of(known.verdict());
-    found->second.since_unix_ms = known.since_unix_ms();
-    found->second.reason = known.reason();
-    found->second.response_us = found->second.response_told_us = known.response_us();
-    // Up and not drained by an operator, only its yielding can have kept it from taking sessions.
-    found->second.held = !found->second.target.yields_to.empty() && known.verdict() == forwarding::UP &&
-                         known.admission() == forwarding::DRAINING &&
-                         operation(known.target().real()) == forwarding::ENABLED;
-  }
-  settle_holds();
-}
-
 /// Whether any of these takes over sessions. What yields itself counts: it would serve if it were asked.
 bool Monitor::any_available(const std::set<TargetKey>& targets) const {
   return std::ranges::any_of(targets, [&](const TargetKey& key) {
     const auto found = targets_.find(key);
     return found != targets_.end() && found->second.target.enabled &&
-           found->second.state.health == health::Health::up && operation(key.real) == forwarding::ENABLED;
+           health::serves(found->second.state.health) && operation(key.real) == forwarding::ENABLED;
   });
 }
 
@@ -180,7 +171,8 @@ void Monitor::traffic_failed(const TargetKey& key) {
 }
 
 void Monitor::set_operation(std::uint32_t real, forwarding::Operation operation) {
-  operations_[real] = operation;
+  Setting& setting = operations_[real];
+  if (setting.operation != operation) setting = {operation, clock_.unix_ms()};
   for (auto& [key, watched] : targets_)
     if (key.real == real && operation == forwarding::ENABLED) watched.held = false;
   settle_holds();
@@ -193,7 +185,21 @@ void Monitor::forget_operations_except(const std::set<std::uint32_t>& reals) {
 
 forwarding::Operation Monitor::operation(std::uint32_t real) const {
   const auto found = operations_.find(real);
-  return found == operations_.end() ? forwarding::ENABLED : found->second;
+  return found == operations_.end() ? forwarding::ENABLED : found->second.operation;
+}
+
+std::uint64_t Monitor::disabled_since_unix_ms(std::uint32_t real) const {
+  const auto configured = disabled_.find(real);
+  const std::uint64_t since = configured == disabled_.end() ? 0 : configured->second;
+  if (operation(real) == forwarding::ENABLED) return since;
+  const std::uint64_t operated = operations_.at(real).since_unix_ms;
+  return since == 0 ? operated : std::min(since, operated);
+}
+
+std::uint64_t Monitor::next_check_unix_ms(const Watched& watched) const {
+  if (watched.timer == 0 || watched.target.policy.inter.count() == 0) return 0;
+  const milliseconds left = std::max(watched.due - timers_.now(), milliseconds(0));
+  return clock_.unix_ms() + static_cast<std::uint64_t>(left.count());
 }
 
 Watched* Monitor::find(probe::TargetId id) {
@@ -205,9 +211,21 @@ void Monitor::feed(probe::TargetId id, const health::Event& event) {
   Watched* watched = find(id);
   if (watched == nullptr) return;
   const TargetKey key = keys_.at(id);
-  const health::Step step = health::step(watched->target.policy, watched->state, event);
-  watched->state = step.state;
-  for (const health::Action& action : step.actions) perform(key, *watched, action);
+  advance(key, *watched, event);
+}
+
+void Monitor::advance(const TargetKey& key, Watched& watched, const health::Event& event) {
+  const health::Health before = watched.state.health;
+  const health::Step step = health::step(watched.target.policy, watched.state, event);
+  watched.state = step.state;
+  for (const health::Action& action : step.actions) {
+    if (std::holds_alternative<health::Rest>(action)) watched.reason = "not checked";
+    if (const auto* report = std::get_if<health::Report>(&action)) {
+      watched.changes.push_back({clock_.unix_ms(), before, report->health, watched.reason});
+      if (watched.changes.size() > Watched::kChanges) watched.changes.pop_front();
+    }
+    perform(key, watched, action);
+  }
 }
 
 void Monitor::perform(const TargetKey& key, Watched& watched, const health::Action& action) {
@@ -221,7 +239,6 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   } else if (std::holds_alternative<health::Rest>(action)) {
     timers_.cancel(watched.timer);
     prober_.cancel(id);
-    watched.reason = "not checked";
   } else {
     watched.since_unix_ms = clock_.unix_ms();
     on_verdict_(key);
@@ -262,17 +279,28 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
   watched->took = result.took;
   watched->last_check_unix_ms = clock_.unix_ms();
   if (result.passed) watched->response_us = health::averaged_response(watched->response_us, result.took);
-  if (result.passed)
-    feed(id, health::Passed{attempt});
-  else
-    feed(id, health::Failed{attempt});
+  feed(id, event_of(*watched, attempt, result));
+}
+
+/// A probe that passed is graded by its own reading and by its time, whichever is worse.
+health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
+                                const probe::Result& result) const {
+  if (!result.passed) return health::Failed{attempt, result.failure, timers_.now()};
+  const health::Bands& bands = watched.target.policy.response;
+  const auto took = static_cast<health::Measure>(std::max<std::int64_t>(result.took.count(), 0));
+  const health::Reading by_time = health::read(bands, watched.response_grade, took);
+  watched.response_grade = by_time.grade;
+  watched.reason += time_words(bands, by_time.grade, took);
+  return health::Passed{attempt, health::worse(by_time, result.reading)};
 }
 
 health::Availability Monitor::availability(const TargetKey& key) const {
   const auto found = targets_.find(key);
   if (found == targets_.end()) return health::Availability::closed;
   const Watched& watched = found->second;
-  if (admission(watched, key) == health::Admission::open) return health::Availability::open;
+  const health::Admission admitted = admission(watched, key);
+  if (admitted == health::Admission::open) return health::Availability::open;
+  if (admitted == health::Admission::last) return health::Availability::last;
   const bool may = watched.target.enabled && !watched.held && operation(key.real) == forwarding::ENABLED;
   const bool unproven = may && watched.state.health == health::Health::unknown;
   return unproven ? health::Availability::unknown : health::Availability::closed;
@@ -283,67 +311,6 @@ health::Admission Monitor::admission(const Watched& watched, const TargetKey& ke
                             .configured = watched.target.enabled,
                             .operating = !watched.held && operation(key.real) == forwarding::ENABLED,
                             .grace = grace_});
-}
-
-void Monitor::put(const TargetKey& key, const Watched& watched, forwarding::States& states) const {
-  forwarding::TargetState& state = *states.add_target();
-  *state.mutable_target() = config::to_message(key);
-  state.set_admission(static_cast<forwarding::Admission>(admission(watched, key)));
-  state.set_verdict(verdict_of(watched.state.health));
-  state.set_since_unix_ms(watched.since_unix_ms);
-  state.set_reason(watched.reason);
-  state.set_response_us(watched.response_us);
-  state.set_persistent(state.admission() == forwarding::DRAINING && !watched.held &&
-                       watched.state.health == health::Health::up &&
-                       operation(key.real) == forwarding::DRAIN_PERSISTENT);
-}
-
-forwarding::States Monitor::response_news() {
-  forwarding::States states;
-  for (auto& [key, watched] : targets_) {
-    if (!health::response_is_news(watched.response_told_us, watched.response_us)) continue;
-    watched.response_told_us = watched.response_us;
-    put(key, watched, states);
-  }
-  return states;
-}
-
-forwarding::States Monitor::whole() const {
-  forwarding::States states;
-  states.set_whole(true);
-  for (const auto& [key, watched] : targets_) put(key, watched, states);
-  for (const auto& [real, operation] : operations_) {
-    forwarding::RealOperation& kept = *states.add_operation();
-    kept.set_real(real);
-    kept.set_operation(operation);
-  }
-  return states;
-}
-
-forwarding::States Monitor::state_of(const TargetKey& key) const {
-  forwarding::States states;
-  if (const auto found = targets_.find(key); found != targets_.end()) put(key, found->second, states);
-  return states;
-}
-
-forwarding::States Monitor::states_of_real(std::uint32_t real) const {
-  forwarding::States states;
-  for (const auto& [key, watched] : targets_)
-    if (key.real == real) put(key, watched, states);
-  forwarding::RealOperation& kept = *states.add_operation();
-  kept.set_real(real);
-  kept.set_operation(operation(real));
-  return states;
-}
-
-forwarding::States Monitor::preview(const std::map<TargetKey, config::Target>& targets, bool grace) const {
-  forwarding::States states;
-  Monitor next(prober_, timers_, clock_, [](const TargetKey&) {});
-  next.operations_ = operations_;
-  next.grace_ = grace;
-  for (const auto& [key, target] : targets)
-    if (!targets_.contains(key)) next.put(key, fresh(key, target, targets), states);
-  return states;
 }
 
 }  // namespace headgate::daemon

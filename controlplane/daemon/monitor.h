@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,14 +18,28 @@ namespace headgate::daemon {
 
 using config::TargetKey;
 
+/// One change of a target's health.
+struct Change {
+  std::uint64_t unix_ms = 0;
+  health::Health from = health::Health::unknown;
+  health::Health to = health::Health::unknown;
+  std::string reason;  ///< of the result that brought it
+  bool operator==(const Change&) const = default;
+};
+
 /// What is known about one target.
 struct Watched {
+  static constexpr std::size_t kChanges = 20;
+
   config::Target target;
   health::State state;
-  std::uint64_t since_unix_ms = 0;       ///< of the verdict
-  std::uint64_t last_check_unix_ms = 0;  ///< 0: this headgated has no result yet
-  std::string reason;                    ///< of the last result
-  std::chrono::microseconds took{0};
+  std::uint64_t since_unix_ms = 0;                          ///< of the verdict
+  std::uint64_t last_check_unix_ms = 0;                     ///< 0: this headgated has no result yet
+  std::string reason;                                       ///< of the last result
+  std::chrono::microseconds took{0};                        ///< by the last check
+  std::deque<Change> changes;                               ///< the latest kChanges, oldest first
+  health::Grade response_grade = health::Grade::available;  ///< by the bands of its policy
+  health::Score score_told = 0;                             ///< as the dataplane knows it
   std::uint32_t response_us = 0;       ///< moving average of what passed checks took; 0: not known
   std::uint32_t response_told_us = 0;  ///< as the dataplane knows it
   bool held = false;                   ///< it was down, and yields to its backup as long as that is up
@@ -36,6 +51,9 @@ struct Watched {
 
 using Targets = std::map<TargetKey, Watched>;
 
+[[nodiscard]] forwarding::Verdict verdict_of(health::Health health);
+[[nodiscard]] forwarding::Change to_message(const Change& change);
+
 class Monitor {
  public:
   /// `on_verdict` hears of each target whose verdict has changed, at once.
@@ -43,7 +61,7 @@ class Monitor {
           std::function<void(const TargetKey&)> on_verdict);
 
   /// The targets of the running configuration. One that stays keeps its state; one that takes the place of
-  /// another check of the same service keeps serving until its own verdict, if that service was up.
+  /// another check of the same service keeps serving until its own verdict, as that service did.
   void configure(const std::map<TargetKey, config::Target>& targets, bool grace);
   /// Probing begins; before that, targets wait for what the dataplane hands back.
   void begin();
@@ -58,16 +76,22 @@ class Monitor {
   /// Forgets what an operator has set for servers that are not configured any more.
   void forget_operations_except(const std::set<std::uint32_t>& reals);
   [[nodiscard]] forwarding::Operation operation(std::uint32_t real) const;
+  /// Since when a server is disabled, by an operator or by configuration; 0: it is not.
+  [[nodiscard]] std::uint64_t disabled_since_unix_ms(std::uint32_t real) const;
 
   [[nodiscard]] const Targets& targets() const { return targets_; }
   /// Whether new sessions are taken by what a target decides about; closed when there is no such target.
   [[nodiscard]] health::Availability availability(const TargetKey& key) const;
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
+  /// 0: it is not checked.
+  [[nodiscard]] std::uint64_t next_check_unix_ms(const Watched& watched) const;
 
-  /// Everything, for a dataplane that knows nothing.
-  [[nodiscard]] forwarding::States whole() const;
-  /// The states of the targets whose response time has changed by an eighth since it was told.
-  [[nodiscard]] forwarding::States response_news();
+  enum class History : std::uint8_t { left_out, told };
+  /// Everything, for a dataplane that knows nothing; with history, for a headgated that does.
+  [[nodiscard]] forwarding::States whole(History history = History::left_out) const;
+  /// The states of the targets whose score has changed since it was told, or whose response time has by an
+  /// eighth.
+  [[nodiscard]] forwarding::States measured_news();
   /// The state of one target.
   [[nodiscard]] forwarding::States state_of(const TargetKey& key) const;
   /// All targets of a real server, with its operator setting.
@@ -85,19 +109,31 @@ class Monitor {
   [[nodiscard]] bool any_available(const std::set<TargetKey>& targets) const;
   void update(const TargetKey& key, Watched& watched, const config::Target& target);
   void schedule_new();
+  void note_disabled();
   void feed(probe::TargetId id, const health::Event& event);
+  void advance(const TargetKey& key, Watched& watched, const health::Event& event);
   void perform(const TargetKey& key, Watched& watched, const health::Action& action);
   void wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after);
   void on_due(probe::TargetId id);
   void on_result(probe::TargetId id, health::Attempt attempt, const probe::Result& result);
+  [[nodiscard]] health::Event event_of(Watched& watched, health::Attempt attempt,
+                                       const probe::Result& result) const;
   [[nodiscard]] Watched* find(probe::TargetId id);
+  void adopt(const forwarding::RealOperation& known);
+  void adopt(const forwarding::TargetState& known);
+  void put_operation(std::uint32_t real, forwarding::States& states) const;
   void put(const TargetKey& key, const Watched& watched, forwarding::States& states) const;
 
-  /// The last word about a service that was up when its last service or group went away, so that it does not
+  /// The last word about a service that served when its last service or group went away, so that it does not
   /// refuse clients when that comes back (`/cfg/slb/off`, then `on`).
   struct Dormant {
     std::string check;
     Ip address;
+    health::Health health;
+  };
+  struct Setting {
+    forwarding::Operation operation = forwarding::ENABLED;
+    std::uint64_t since_unix_ms = 0;
   };
 
   probe::Prober& prober_;
@@ -107,7 +143,8 @@ class Monitor {
   Targets targets_;
   std::unordered_map<probe::TargetId, TargetKey> keys_;
   std::vector<TargetKey> yielding_;  ///< those with a target to yield to
-  std::map<std::uint32_t, forwarding::Operation> operations_;
+  std::map<std::uint32_t, Setting> operations_;
+  std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
   probe::TargetId last_id_ = 0;
   bool grace_ = false;

@@ -9,11 +9,11 @@ class Reader {
   explicit Reader(const Situation& situation) : situation_(situation) {}
 
   Standby run(const forwarding::Service& service) {
-    for (const forwarding::Member& member : service.member()) place(member);
-    result_.available = available_;
+    result_.available = available(service.member());
     settle_thresholds(service);
+    if (!result_.is_short) place_all(service.member());
     for (int i = 0; i < service.fallback_size() && result_.taking.empty(); ++i) {
-      for (const forwarding::Member& member : service.fallback(i).member()) place(member);
+      place_all(service.fallback(i).member());
       if (!result_.taking.empty()) result_.fallback = i;
     }
     result_.undecided = result_.taking.empty() && unknown_;
@@ -21,20 +21,39 @@ class Reader {
   }
 
  private:
-  /// A closed server's backup takes its place; a full one's helps out.
-  void place(const forwarding::Member& member) {
-    const Availability state = availability(member);
-    const bool full = situation_.full.contains(member.real());
-    available_ += state == Availability::open ? 1 : 0;
-    if (state == Availability::open && !full) result_.taking.insert(member.real());
-    if (state == Availability::closed) step_in(member, result_.failover);
-    if (state == Availability::open && full && member.overflow()) step_in(member, result_.overflow);
+  using Members = google::protobuf::RepeatedPtrField<forwarding::Member>;
+
+  static bool takes(Availability state) { return state == Availability::open || state == Availability::last; }
+
+  std::uint32_t available(const Members& members) {
+    std::uint32_t count = 0;
+    for (const forwarding::Member& member : members) count += takes(availability(member)) ? 1 : 0;
+    return count;
   }
 
-  void step_in(const forwarding::Member& primary, std::set<Standby::Pair>& pairs) {
+  /// Whom a group offers: those that are open, else those that are at last.
+  void place_all(const Members& members) {
+    for (const Availability turn : {Availability::open, Availability::last}) {
+      if (!result_.taking.empty()) return;
+      for (const forwarding::Member& member : members) place(member, turn);
+    }
+  }
+
+  /// A closed server's backup takes its place; a full one's helps out, but not before the server's own turn.
+  void place(const forwarding::Member& member, Availability turn) {
+    const Availability state = availability(member);
+    const bool full = situation_.full.contains(member.real());
+    if (state == turn && !full) result_.taking.insert(member.real());
+    if (state == Availability::closed) step_in(member, turn, result_.failover);
+    if (takes(state) && full && member.overflow()) step_in(member, turn, result_.overflow);
+  }
+
+  void step_in(const forwarding::Member& primary, Availability turn, std::set<Standby::Pair>& pairs) {
+    const bool late = availability(primary) == Availability::last;
     for (const forwarding::Member& backup : primary.backup()) {
-      const bool open = availability(backup) == Availability::open;
-      if (!open || situation_.full.contains(backup.real())) continue;
+      const Availability state = availability(backup);
+      const bool turns = late ? turn == Availability::last && takes(state) : state == turn;
+      if (!turns || situation_.full.contains(backup.real())) continue;
       result_.taking.insert(backup.real());
       pairs.insert({primary.real(), backup.real()});
     }
@@ -48,18 +67,13 @@ class Reader {
 
   /// Too few members: none of them is used, nor their backups.
   void settle_thresholds(const forwarding::Service& service) {
-    const bool few = available_ < service.min_available();
-    const bool enough = available_ >= service.max_available();
+    const bool few = result_.available < service.min_available();
+    const bool enough = result_.available >= service.max_available();
     result_.is_short = service.min_available() != 0 && (few || (situation_.was_short && !enough));
-    if (!result_.is_short) return;
-    result_.taking.clear();
-    result_.failover.clear();
-    result_.overflow.clear();
   }
 
   const Situation& situation_;
   Standby result_;
-  std::uint32_t available_ = 0;
   bool unknown_ = false;
 };
 

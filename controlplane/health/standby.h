@@ -16,6 +16,7 @@ namespace headgate::health {
 /// Whether a server takes new sessions, as far as its state says.
 enum class Availability : std::uint8_t {
   open,
+  last,     ///< when no open one of its group takes them
   closed,   ///< failed, disabled or drained
   unknown,  ///< not proven yet
 };
@@ -33,7 +34,7 @@ struct Standby {
   std::set<Pair> failover;         ///< a backup that stands in for a server that is closed
   std::set<Pair> overflow;         ///< a backup that takes what a full server does not
   std::optional<int> fallback;     ///< index of the group that has stepped in
-  std::uint32_t available = 0;     ///< members that take new sessions
+  std::uint32_t available = 0;     ///< members that take new sessions, be it at last
   bool undecided = false;          ///< nobody takes new sessions, but somebody who may is not proven
   bool is_short = false;  ///< closed for having fewer members than minthrsh, until maxthrsh is reached
 
@@ -41,7 +42,8 @@ struct Standby {
 };
 
 /// Members first, each with its backup in its place while it is closed, or beside it while it is full; when
-/// nobody of them is left, the first group that has somebody. Pure.
+/// none of these is open, those of them that are so at last; when nobody is left, the first group that has
+/// somebody. Pure.
 [[nodiscard]] Standby standby(const forwarding::Service& service, const Situation& situation);
 
 }  // namespace headgate::health

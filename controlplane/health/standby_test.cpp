@@ -98,5 +98,47 @@ TEST(Standby, TooFewServersCloseTheGroupUntilEnoughAreBack) {
   EXPECT_FALSE(standby(bounded, later).is_short) << "no number is asked for any more";
 }
 
+// ---- Degraded servers
+
+Situation with_last(std::set<std::uint32_t> last, std::set<std::uint32_t> closed = {},
+                    std::set<std::uint32_t> full = {}) {
+  return {.availability =
+              [last = std::move(last), closed = std::move(closed)](const forwarding::Member& member) {
+                if (closed.contains(member.real())) return Availability::closed;
+                return last.contains(member.real()) ? Availability::last : Availability::open;
+              },
+          .full = std::move(full)};
+}
+
+TEST(Standby, ADegradedServerServesOnlyWhenNoOpenOneOfItsGroupIsLeft) {
+  EXPECT_THAT(standby(service(), with_last({1})).taking, ElementsAre(2u));
+  EXPECT_THAT(standby(service(), with_last({1, 2})).taking, ElementsAre(1u, 2u));
+  EXPECT_THAT(standby(service(), with_last({1}, {}, {2})).taking, ElementsAre(1u)) << "the open one is full";
+}
+
+TEST(Standby, NobodyStandsInForADegradedServerAndNoGroupStepsInForIt) {
+  const Standby now = standby(service(), with_last({1, 2}));
+  EXPECT_THAT(now.failover, IsEmpty());
+  EXPECT_EQ(now.fallback, std::nullopt);
+}
+
+TEST(Standby, AnOpenBackupOfAFailedServerComesBeforeADegradedServer) {
+  EXPECT_THAT(standby(service(), with_last({2}, {1})).taking, ElementsAre(3u));
+  EXPECT_THAT(standby(service(), with_last({2, 3}, {1})).taking, ElementsAre(2u, 3u));
+}
+
+TEST(Standby, ABackupHelpsAFullDegradedServerInThatServersTurn) {
+  EXPECT_THAT(standby(service(), with_last({1}, {}, {1})).taking, ElementsAre(2u));
+  EXPECT_THAT(standby(service(), with_last({1}, {2}, {1})).overflow, ElementsAre(Pair{1, 3}));
+}
+
+TEST(Standby, DegradedServersCountForTheThreshold) {
+  forwarding::Service limited = service();
+  limited.set_min_available(2);
+  EXPECT_FALSE(standby(limited, with_last({1, 2})).is_short);
+  EXPECT_EQ(standby(limited, with_last({1, 2})).available, 2u);
+  EXPECT_TRUE(standby(limited, with_last({1}, {2})).is_short);
+}
+
 }  // namespace
 }  // namespace headgate::health

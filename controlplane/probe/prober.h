@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/health/reading.h"
 #include "controlplane/probe/check.h"
 
 // Performs probes. What to do with their results is decided elsewhere (health/).
@@ -32,6 +33,8 @@ struct Result {
   std::string
       reason;  ///< in words: "answered in 2 ms", "refused", "host unreachable", "status 503, wanted 200"
   std::chrono::microseconds took{0};
+  health::Reading reading = {};              ///< of a probe that passed, as its check sees it
+  health::Part failure = health::kComplete;  ///< what one that did not pass is worth
 };
 
 /// "answered in 2 ms"

@@ -295,7 +295,7 @@ void Director::set_states(const forwarding::States& states) {
   }
   std::set<std::uint32_t> touched;
   for (const auto& state : states.target()) take_state(state, touched);
-  for (const auto& operation : states.operation()) operations_[operation.real()] = operation.operation();
+  for (const auto& operation : states.operation()) operations_[operation.real()] = operation;
   std::erase_if(targets_, [](const auto& entry) { return entry.second.uses.empty() && !entry.second.state; });
   for (const std::uint32_t index : touched) select_again(index);
 }
@@ -314,11 +314,7 @@ forwarding::States Director::states() const {
   for (const auto& [key, target] : targets_) {
     if (target.state) *states.add_target() = *target.state;
   }
-  for (const auto& [real, operation] : operations_) {
-    auto* out = states.add_operation();
-    out->set_real(real);
-    out->set_operation(operation);
-  }
+  for (const auto& [real, operation] : operations_) *states.add_operation() = operation;
   return states;
 }
 

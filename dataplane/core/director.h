@@ -210,11 +210,11 @@ class Director {
   std::vector<PortNumber> ports_;
   forwarding::Generation published_;
   std::map<TargetKey, Target> targets_;
-  std::map<std::uint32_t, forwarding::Operation> operations_;
-  std::vector<Bound> bound_;                 ///< by slot
-  std::map<BindingKey, BindingSlot> slots_;  ///< of the present layout
-  std::deque<BindingSlot> free_;             ///< retired longest ago first
-  std::vector<BindingSlot> lingering_;       ///< of these, those that sessions may still hold
+  std::map<std::uint32_t, forwarding::RealOperation> operations_;  ///< by real server
+  std::vector<Bound> bound_;                                       ///< by slot
+  std::map<BindingKey, BindingSlot> slots_;                        ///< of the present layout
+  std::deque<BindingSlot> free_;                                   ///< retired longest ago first
+  std::vector<BindingSlot> lingering_;  ///< of these, those that sessions may still hold
   std::map<TallyKey, TallyInfo> tallies_;
   std::vector<TallySlot> free_tallies_;
   std::shared_ptr<const Layout> layout_;
