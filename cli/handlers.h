@@ -28,6 +28,7 @@ Status do_dump(Shell&, const Values&);
 // Reports: reports.cpp
 Status info_slb_dump(Shell&, const Values&);
 Status info_slb_real(Shell&, const Values&);
+Status info_slb_health(Shell&, const Values&);
 Status info_slb_virt(Shell&, const Values&);
 Status info_slb_group(Shell&, const Values&);
 Status info_sessions_dump(Shell&, const Values&);

@@ -95,6 +95,13 @@ std::vector<Command> info_slb_commands() {
   constexpr auto user = config::USER;
   return {
       {"real", "State of a real server", user, {}, {}, info_slb_real, {number_of("real", "real server")}},
+      {"health",
+       "Checks of a real server and their last changes",
+       user,
+       {},
+       {},
+       info_slb_health,
+       {number_of("real", "real server")}},
       {"virt",
        "State of a virtual server",
        user,

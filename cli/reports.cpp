@@ -22,9 +22,9 @@ std::uint32_t number(const std::string& canonical) {
   return port ? *port : static_cast<std::uint32_t>(std::stoul(canonical));
 }
 
-Result<control::StatusReply> status(Shell& shell) {
+Result<control::StatusReply> status(Shell& shell, const control::GetStatus& what = {}) {
   control::Request request;
-  request.mutable_status();
+  *request.mutable_status() = what;
   auto reply = shell.call(request);
   if (!reply) return reply.error();
   return std::move(*reply->mutable_status());
@@ -133,6 +133,13 @@ Status info_slb_dump(Shell& shell, const Values&) {
 
 Status info_slb_real(Shell& shell, const Values& values) {
   return show_status(shell, [&](const auto& reply) { return real_state(reply, number(values[0])); });
+}
+
+Status info_slb_health(Shell& shell, const Values& values) {
+  control::GetStatus what;
+  what.set_changes_of(number(values[0]));
+  const auto reply = status(shell, what);
+  return reply ? show(shell, health_state(*reply, what.changes_of())) : Status(reply.error());
 }
 
 Status info_slb_virt(Shell& shell, const Values& values) {

@@ -20,6 +20,8 @@ namespace headgate::cli {
 /// /info/slb/dump: real servers, virtual servers, ports.
 [[nodiscard]] std::string slb_state(const control::StatusReply& status);
 [[nodiscard]] Result<std::string> real_state(const control::StatusReply& status, std::uint32_t number);
+/// /info/slb/health: the services of a real server, each with its checks and its changes.
+[[nodiscard]] Result<std::string> health_state(const control::StatusReply& status, std::uint32_t number);
 [[nodiscard]] Result<std::string> virt_state(const control::StatusReply& status, std::uint32_t number);
 [[nodiscard]] Result<std::string> group_state(const control::StatusReply& status, std::uint32_t number);
 /// /info/slb/sess/...: one line a session, and their number.

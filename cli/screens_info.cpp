@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/screen_words.h"
 #include "cli/screens.h"
 #include "model/ip.h"
 #include "model/ports.h"
@@ -12,36 +13,6 @@
 namespace headgate::cli {
 namespace {
 
-std::string_view state_text(control::State state) {
-  switch (state) {
-    case control::UP:
-      return "up";
-    case control::FAILED:
-      return "FAILED";
-    case control::DISABLED:
-      return "DISABLED";
-    case control::NO_SERVICES_UP:
-      return "NO SERVICES UP";
-    case control::BLOCKED:
-      return "BLOCKED";
-    case control::OVERFLOW:
-      return "OVERFLOW";
-    case control::SLOWSTART:
-      return "slow start";
-    default:
-      return "not checked";
-  }
-}
-
-std::string port_name_of(std::uint32_t port) {
-  return port_text(static_cast<std::uint16_t>(port));
-}
-bool is_udp(std::uint32_t protocol) {
-  return protocol == static_cast<std::uint32_t>(Protocol::udp);
-}
-std::string protocol_text(std::uint32_t protocol) {
-  return is_udp(protocol) ? "udp" : "tcp";
-}
 /// "IP4", "IP6"; an address that is not set yet counts as one of IPv4.
 std::string_view version_text(const std::string& address) {
   const Ip ip = Ip::parse(address).value_or(Ip{});
@@ -54,9 +25,6 @@ std::string_view flag(bool on) {
   return on ? "ena" : "dis";
 }
 
-std::string date_text(std::uint64_t unix_ms) {
-  return fmt::format("{:%b %e %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(unix_ms / 1000)));
-}
 /// "0 days, 1 hour, 2 minutes and 30 seconds"
 std::string duration_text(std::time_t seconds) {
   constexpr std::time_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
@@ -66,23 +34,22 @@ std::string duration_text(std::time_t seconds) {
   return fmt::format("{}, {}, {} and {}", some(seconds / kDay, "day"), some(seconds % kDay / kHour, "hour"),
                      some(seconds % kHour / kMinute, "minute"), some(seconds % kMinute, "second"));
 }
-std::string since(std::uint64_t unix_ms) {
-  return unix_ms == 0 ? "" : " since " + date_text(unix_ms);
-}
-
 std::string target_line(const control::TargetStatus& target) {
   return fmt::format("        {} {}, health {}, {}{}{}\n", port_name_of(target.rport()),
                      protocol_text(target.protocol()), target.check(), state_text(target.state()),
                      since(target.since_unix_ms()), target.reason().empty() ? "" : ", " + target.reason());
 }
 
-/// Who disabled a server, and what that leaves it; a line below that of its state, which parsers know.
-std::string_view disabled_line(const control::RealStatus& real) {
-  if (real.operation() == forwarding::DRAIN) return "    disabled by the operator: no new sessions\n";
+/// Who disabled a server, since when, and what that leaves it; a line below that of its state, which parsers
+/// know.
+std::string disabled_line(const control::RealStatus& real) {
+  const std::string when = since(real.since_unix_ms());
+  if (real.operation() == forwarding::DRAIN)
+    return fmt::format("    disabled by the operator{}: no new sessions\n", when);
   if (real.operation() == forwarding::DRAIN_PERSISTENT)
-    return "    disabled by the operator: persistent sessions only\n";
+    return fmt::format("    disabled by the operator{}: persistent sessions only\n", when);
   if (real.held()) return "    waits until its backup fails (preempt dis); \"/oper/slb/ena\" ends that\n";
-  return real.state() == control::DISABLED ? "    disabled by the configuration\n" : "";
+  return real.state() == control::DISABLED ? fmt::format("    disabled by the configuration{}\n", when) : "";
 }
 
 /// What a server holds and may hold, and who stands in for it.

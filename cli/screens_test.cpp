@@ -108,6 +108,63 @@ TEST(Screens, OneObjectOrWhyNot) {
             "virtual server 9 does not exist in the running configuration");
 }
 
+TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
+  ::setenv("TZ", "UTC", 1);
+  const auto status = parsed<control::StatusReply>(R"(
+    real { number: 1 name: "web" rip: "10.10.2.11" state: UP since_unix_ms: 1196367876000
+      target { real: 1 rport: 8080 protocol: 6 check: "http" state: DEGRADED since_unix_ms: 1196367876000
+        reason: "answered in 1200 ms, slower than 1000 ms" last_check_unix_ms: 1196367886000 took_us: 1200345
+        next_check_unix_ms: 1196367888000 successes_in_row: 17 score: 4
+        change { unix_ms: 1196367800000 from: UNKNOWN to: UP reason: "answered in 2 ms" }
+        change { unix_ms: 1196367810000 from: UP to: DOWN reason: "refused" }
+        change { unix_ms: 1196367876000 from: DOWN to: DEGRADED reason: "answered in 1100 ms, slower than 1000 ms" } }
+      target { real: 1 rport: 53 protocol: 17 check: "none" state: UP } }
+    real { number: 2 rip: "10.10.2.12" state: DISABLED since_unix_ms: 1196367876000 operation: DRAIN })");
+  EXPECT_EQ(*health_state(status, 1),
+            "  1: 10.10.2.11, web, up since Nov 29 20:24:36\n"
+            "    8080 tcp, health http, degraded since Nov 29 20:24:36, score 4\n"
+            "        answered in 1200 ms, slower than 1000 ms\n"
+            "        last check Nov 29 20:24:46, took 1200.3 ms; next check Nov 29 20:24:48\n"
+            "        in a row: 0 failed, 17 passed\n"
+            "        changes, the latest last:\n"
+            "            Nov 29 20:23:20  not checked -> up, answered in 2 ms\n"
+            "            Nov 29 20:23:30  up -> FAILED, refused\n"
+            "            Nov 29 20:24:36  FAILED -> degraded, answered in 1100 ms, slower than 1000 ms\n"
+            "    dns udp, health none, up\n"
+            "        no result yet\n"
+            "        last check: none yet; next check none\n"
+            "        in a row: 0 failed, 0 passed\n"
+            "        no changes\n");
+  EXPECT_EQ(*health_state(status, 2),
+            "  2: 10.10.2.12, DISABLED since Nov 29 20:24:36\n"
+            "    no service uses it: nothing is checked\n");
+  EXPECT_EQ(health_state(status, 9).error().message,
+            "real server 9 does not exist in the running configuration");
+}
+
+TEST(Screens, ADegradedServerIsDegradedOnEveryScreen) {
+  const auto status = parsed<control::StatusReply>(R"(
+    real { number: 1 rip: "10.0.0.1" state: DEGRADED target { real: 1 rport: 80 protocol: 6 check: "tcp" state: DEGRADED } }
+    virt { number: 1 vip: "10.0.0.9" state: DEGRADED service { vport: 80 rport: 80 group: 1 check: "tcp"
+      member { real: 1 rip: "10.0.0.1" group_enabled: true state: DEGRADED } } }
+    group { number: 1 metric: "leastconns" check: "tcp" member { real: 1 rip: "10.0.0.1" group_enabled: true state: DEGRADED } })");
+  for (const std::string& shown : {*real_state(status, 1), *virt_state(status, 1), *group_state(status, 1)}) {
+    EXPECT_NE(shown.find(", degraded\n"), std::string::npos) << shown;
+    EXPECT_EQ(shown.find("not checked"), std::string::npos) << shown;
+  }
+}
+
+TEST(Screens, DisabledIsShownWithItsTime) {
+  ::setenv("TZ", "UTC", 1);
+  const auto status = parsed<control::StatusReply>(R"(
+    real { number: 1 rip: "10.0.0.1" state: DISABLED operation: DRAIN since_unix_ms: 1196367876000 }
+    real { number: 2 rip: "10.0.0.2" state: DISABLED since_unix_ms: 1196367876000 })");
+  EXPECT_NE(real_state(status, 1)->find("disabled by the operator since Nov 29 20:24:36: no new sessions\n"),
+            std::string::npos);
+  EXPECT_NE(real_state(status, 2)->find("disabled by the configuration since Nov 29 20:24:36\n"),
+            std::string::npos);
+}
+
 TEST(Screens, SessionsAreListedInTheCapturedForm) {
   const auto sessions = parsed<forwarding::Sessions>(R"(
     session { worker: 0 port: 4 protocol: 6 client: "\xac\x10\x02\x6e" client_port: 43926 vip: "\xc0\xa8\x64\x33" vport: 21

@@ -201,6 +201,16 @@ TEST(Script, SessionFiltersAreSent) {
   EXPECT_EQ(headgated.requests[2].sessions().filter().real(), 3u);
 }
 
+TEST(Script, HealthAsksForTheChangesOfItsServerAndStateForNone) {
+  FakeHeadgated headgated;
+  headgated.status.add_real()->set_number(7);
+  EXPECT_TRUE(script(headgated, "/info/slb/health 7\n/info/slb/real 7\n").good);
+  std::vector<std::uint32_t> asked;
+  for (const control::Request& request : headgated.requests)
+    if (request.has_status()) asked.push_back(request.status().changes_of());
+  EXPECT_EQ(asked, (std::vector<std::uint32_t>{7, 0}));
+}
+
 TEST(Session, ShowsMenusValuesAndPendingOnes) {
   FakeHeadgated headgated;
   EXPECT_EQ(

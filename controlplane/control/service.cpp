@@ -103,7 +103,7 @@ void Service::handle(Conversation& talk, const Request& request, const OnReply& 
     case Request::kClose:
       return now(close(talk));
     case Request::kStatus:
-      return now(status());
+      return now(status(request.status()));
     case Request::kLog:
       return now(get_log(request.log()));
     case Request::kOperation:
@@ -233,13 +233,14 @@ Reply Service::close(Conversation& talk) {
   return {};
 }
 
-Reply Service::status() {
+Reply Service::status(const GetStatus& get) {
   Surroundings around{.neighbours = engine_.kernel().neighbours(),
                       .port_macs = {},
                       .ports_up = {},
                       .current = {},
                       .picture = engine_.picture(),
-                      .now_unix_ms = engine_.unix_ms()};
+                      .now_unix_ms = engine_.unix_ms(),
+                      .changes_of = get.changes_of()};
   for (const forwarding::RealStats& real : engine_.last_stats().real())
     around.current[real.real()] = real.counts().current();
   for (const forwarding::PortStats& port : engine_.last_stats().port()) {

@@ -41,7 +41,7 @@ class Service {
   Reply save(Conversation& talk, const Save& save);
   void revert(Conversation& talk, const Revert& revert, const OnReply& on_reply);
   Reply close(Conversation& talk);
-  Reply status();
+  Reply status(const GetStatus& get);
   Reply get_log(const GetLog& get) const;
   Reply set_operation(Conversation& talk, const SetOperation& set);
   void relay(Conversation& talk, const Request& request, const OnReply& on_reply);

@@ -26,6 +26,7 @@ std::uint32_t milliseconds_of(std::chrono::microseconds took) {
 
 State state_of(health::Health health) {
   if (health == health::Health::up) return UP;
+  if (health == health::Health::degraded) return DEGRADED;
   return health == health::Health::down ? FAILED : NOT_CHECKED;
 }
 
@@ -37,11 +38,15 @@ bool disabled(const Look& look, const config::Real& real) {
 State state_of(const Look& look, const config::Real& real) {
   if (disabled(look, real)) return DISABLED;
   const health::ServerHealth health = daemon::server_state_of(look.monitor.targets(), real.number()).health;
-  if (health == health::ServerHealth::up) return UP;
+  const auto is_up = [&](const auto& entry) {
+    return entry.first.real == real.number() && entry.second.state.health == health::Health::up;
+  };
+  if (health == health::ServerHealth::up)
+    return std::ranges::any_of(look.monitor.targets(), is_up) ? UP : DEGRADED;
   return health == health::ServerHealth::failed ? FAILED : NOT_CHECKED;
 }
 
-void add_target(const config::TargetKey& key, const Watched& watched, RealStatus& real) {
+void add_target(const Look& look, const config::TargetKey& key, const Watched& watched, RealStatus& real) {
   TargetStatus& status = *real.add_target();
   status.set_real(key.real);
   status.set_rport(key.port);
@@ -49,12 +54,18 @@ void add_target(const config::TargetKey& key, const Watched& watched, RealStatus
   status.set_check(watched.target.policy.inter.count() == 0 ? "none" : watched.target.check.word());
   const bool serves = watched.target.enabled && !watched.held;
   status.set_state(serves ? state_of(watched.state.health) : DISABLED);
-  status.set_since_unix_ms(watched.since_unix_ms);
+  status.set_since_unix_ms(watched.target.enabled ? watched.since_unix_ms
+                                                  : look.monitor.disabled_since_unix_ms(key.real));
   status.set_reason(watched.reason);
   status.set_response_ms(milliseconds_of(watched.took));
   status.set_last_check_unix_ms(watched.last_check_unix_ms);
   status.set_failures_in_row(watched.state.failures);
   status.set_successes_in_row(watched.state.successes);
+  status.set_score(watched.state.score);
+  status.set_took_us(static_cast<std::uint64_t>(watched.took.count()));
+  status.set_next_check_unix_ms(look.monitor.next_check_unix_ms(watched));
+  if (look.around.changes_of != key.real) return;
+  for (const daemon::Change& change : watched.changes) *status.add_change() = daemon::to_message(change);
 }
 
 void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
@@ -79,11 +90,12 @@ void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
   status.set_current(current == look.around.current.end() ? 0 : current->second);
   for (const auto& [key, watched] : look.monitor.targets())
     if (key.real == real.number()) {
-      add_target(key, watched, status);
+      add_target(look, key, watched, status);
       status.set_held(status.held() || watched.held);
       status.set_since_unix_ms(
           std::max(status.since_unix_ms(), static_cast<google::protobuf::uint64>(watched.since_unix_ms)));
     }
+  if (disabled(look, real)) status.set_since_unix_ms(look.monitor.disabled_since_unix_ms(real.number()));
 }
 
 void fill_member(const Look& look, std::uint32_t number, const Watched* watched, MemberStatus& member) {
@@ -109,7 +121,9 @@ State part_of(const Look& look, const daemon::Picture::ServiceKey& key, const co
   const std::uint32_t number = player.real->number();
   const auto taking = look.around.picture.taking.find(key);
   if (look.around.picture.full.contains(number)) return OVERFLOW;
-  if (taking == look.around.picture.taking.end() || player.resting) return UP;
+  if (taking == look.around.picture.taking.end() || player.resting) return state_of(watched.state.health);
+  const bool degraded = watched.state.health == health::Health::degraded;
+  if (degraded) return taking->second.empty() ? BLOCKED : DEGRADED;
   if (!taking->second.contains(number)) return BLOCKED;
   const std::uint64_t up_for =
       look.around.now_unix_ms - std::min(watched.since_unix_ms, look.around.now_unix_ms);
@@ -128,20 +142,29 @@ struct Served {
   Protocol protocol;
 };
 
+/// What a server is to a service.
+MemberStatus member_of(const Look& look, const Served& served, const config::Player& player) {
+  const config::TargetKey target =
+      config::target_of(look.config, served.virt, served.service, player, served.protocol);
+  const Watched* watched = watched_of(look, target);
+  MemberStatus member;
+  fill_member(look, player.real->number(), watched, member);
+  member.set_group_enabled(!player.resting);
+  const daemon::Picture::ServiceKey key{served.virt.number(), served.service.vport(), served.protocol};
+  if (member.state() == UP || member.state() == DEGRADED)
+    member.set_state(part_of(look, key, player, *watched));
+  return member;
+}
+
 /// Members in their order, then who stands by for them; each server once.
 void add_players(const Look& look, const Served& served, ServiceStatus& status) {
   const config::Cast cast = config::cast_of(look.config, served.group);
   std::set<std::uint32_t> listed;
   const auto add = [&](const config::Player& player, bool standby) {
     if (!listed.insert(player.real->number()).second) return;
-    const Watched* watched = watched_of(
-        look, config::target_of(look.config, served.virt, served.service, player, served.protocol));
     MemberStatus& member = *status.add_member();
-    fill_member(look, player.real->number(), watched, member);
-    member.set_group_enabled(!player.resting);
+    member = member_of(look, served, player);
     member.set_standby(standby);
-    const daemon::Picture::ServiceKey key{served.virt.number(), served.service.vport(), served.protocol};
-    if (member.state() == UP) member.set_state(part_of(look, key, player, *watched));
   };
   for (const config::CastMember& member : cast.members) add(member.self, false);
   config::for_each_player(cast, [&](const config::Player& player) { add(player, true); });
@@ -169,13 +192,15 @@ void add_service(const Look& look, const config::Virt& virt, const config::Servi
 }
 
 State state_of(const VirtStatus& virt) {
-  bool checked = true;
+  bool checked = true, degraded = false;
   for (const ServiceStatus& service : virt.service())
     for (const MemberStatus& member : service.member()) {
       const bool serves = member.state() == UP || member.state() == OVERFLOW || member.state() == SLOWSTART;
       if (serves) return UP;
       checked = checked && member.state() != NOT_CHECKED;
+      degraded = degraded || member.state() == DEGRADED;
     }
+  if (degraded) return DEGRADED;
   return checked ? NO_SERVICES_UP : NOT_CHECKED;
 }
 
@@ -195,32 +220,37 @@ void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
   status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
 }
 
-/// The best of what a member does for any service of the group.
-const Watched* best_of(const Look& look, const config::Group& group, std::uint32_t member,
-                       std::string& check) {
-  const Watched* best = nullptr;
+/// What says most of a server, from the best to the worst.
+std::ptrdiff_t rank(State state) {
+  constexpr State kOrder[] = {UP, SLOWSTART, OVERFLOW, DEGRADED, BLOCKED, NOT_CHECKED, FAILED, DISABLED};
+  return std::ranges::find(kOrder, state) - std::begin(kOrder);
+}
+
+template <class Do>
+void for_each_service_of(const Look& look, const config::Group& group, Do act) {
   for (const config::Virt& virt : look.config.slb().virt())
     for (const config::Service& service : virt.service()) {
       if (service.group() != group.number()) continue;
-      for (const Protocol protocol : config::protocols_of(service)) {
-        check = config::check_of(look.config, virt, service, nullptr, group, protocol).word();
-        const config::Player player{config::find_real(look.config, member), &group, false};
-        if (player.real == nullptr) continue;
-        const Watched* watched =
-            watched_of(look, config::target_of(look.config, virt, service, player, protocol));
-        if (watched != nullptr && (best == nullptr || watched->state.health == health::Health::up))
-          best = watched;
-      }
+      for (const Protocol protocol : config::protocols_of(service))
+        act(Served{virt, service, group, protocol});
     }
-  return best;
 }
 
-void add_group_member(const Look& look, const config::Group& group, std::uint32_t real,
-                      const Watched* watched, GroupStatus& status) {
-  MemberStatus& member = *status.add_member();
-  fill_member(look, real, watched, member);
-  member.set_group_enabled(std::ranges::count(group.resting(), real) == 0);
-  if (member.state() == UP && look.around.picture.full.contains(real)) member.set_state(OVERFLOW);
+/// The best of what a member is to any service of the group.
+MemberStatus best_of(const Look& look, const config::Group& group, std::uint32_t real) {
+  const bool resting = std::ranges::count(group.resting(), real) != 0;
+  const config::Player player{config::find_real(look.config, real), &group, resting};
+  MemberStatus best;
+  fill_member(look, real, nullptr, best);
+  bool first = true;
+  for_each_service_of(look, group, [&](const Served& served) {
+    if (player.real == nullptr) return;
+    MemberStatus here = member_of(look, served, player);
+    if (first || rank(here.state()) < rank(best.state())) best = std::move(here);
+    first = false;
+  });
+  best.set_group_enabled(!resting);
+  return best;
 }
 
 void add_group(const Look& look, const config::Group& group, StatusReply& reply) {
@@ -231,10 +261,12 @@ void add_group(const Look& look, const config::Group& group, StatusReply& reply)
   status.set_number(group.number());
   status.set_name(group.name());
   status.set_metric(keyword(config::Metric_descriptor(), group.metric().rule()));
-  std::string check = group.health();
-  for (const std::uint32_t member : group.member())
-    add_group_member(look, group, member, best_of(look, group, member, check), status);
-  status.set_check(check);
+  status.set_check(group.health());
+  for_each_service_of(look, group, [&](const Served& served) {
+    status.set_check(
+        config::check_of(look.config, served.virt, served.service, nullptr, group, served.protocol).word());
+  });
+  for (const std::uint32_t member : group.member()) *status.add_member() = best_of(look, group, member);
   status.set_backup(backup_text(group));
 }
 

@@ -18,6 +18,7 @@ struct Surroundings {
   std::map<std::uint32_t, std::uint64_t> current;  ///< sessions by real server
   daemon::Picture picture;                         ///< who takes new sessions
   std::uint64_t now_unix_ms = 0;
+  std::uint32_t changes_of = 0;  ///< the real server whose targets' changes are asked for; 0: none
 };
 
 /// Pure over its arguments.

@@ -78,7 +78,8 @@ void Monitor::adopt(const forwarding::TargetState& known) {
   if (known.change_size() != 0) watched.changes.clear();
   for (const forwarding::Change& change : known.change()) watched.changes.push_back(from_message(change));
   // Serving and not drained by an operator, only its yielding can have kept it from taking sessions.
-  watched.held = health::serves(watched.state.health) && known.admission() == forwarding::DRAINING &&
+  watched.held = !watched.target.yields_to.empty() && health::serves(watched.state.health) &&
+                 known.admission() == forwarding::DRAINING &&
                  operation(known.target().real()) == forwarding::ENABLED;
 }
 
