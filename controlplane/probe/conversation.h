@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ namespace headgate::probe {
 struct Outcome {
   bool passed = false;
   std::string reason;  ///< "status 200", "status 503, wanted 200", "closed without an answer"
+  std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
   bool operator==(const Outcome&) const = default;
 };
 
