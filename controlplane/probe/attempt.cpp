@@ -12,21 +12,24 @@ void Attempt::cancel() {
   close();
 }
 
-void Attempt::report(bool passed, std::string reason) {
-  if (!on_result_) return;
-  const auto time = took();
-  const Result result{passed, true, passed ? answered_in(time) : std::move(reason), time};
-  std::exchange(on_result_, nullptr)(result);
+void Attempt::report(const Outcome& outcome) {
+  tell({outcome.passed, true, outcome.passed ? "" : outcome.reason, {}, outcome.weight});
+}
+
+void Attempt::report_silence(const Outcome& outcome) {
+  tell({outcome.passed, false, outcome.reason});
 }
 
 void Attempt::fail(const boost::system::error_code& error) {
-  if (!on_result_) return;
-  const Result result{false, sign_of_life(error.value()), words_of(error.value()), took()};
-  std::exchange(on_result_, nullptr)(result);
+  tell({false, sign_of_life(error.value()), words_of(error.value())});
 }
 
-std::chrono::microseconds Attempt::took() const {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
+void Attempt::tell(Result result) {
+  if (!on_result_) return;
+  result.took =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
+  if (result.reason.empty()) result.reason = answered_in(result.took);
+  std::exchange(on_result_, nullptr)(result);
 }
 
 }  // namespace headgate::probe

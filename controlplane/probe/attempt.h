@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include <boost/system/error_code.hpp>
 
+#include "controlplane/probe/conversation.h"
 #include "controlplane/probe/prober.h"
 
 namespace headgate::probe {
@@ -19,8 +21,11 @@ class Attempt {
 
   /// Gives the probe up: no result any more.
   void cancel();
-  /// Reports how the probe ended; only the first report counts.
-  void report(bool passed, std::string reason);
+  /// Reports how the probe ended, in words of the server or about them; only the first report counts.
+  void report(const Outcome& outcome);
+  void report(bool passed, std::string reason) { report(Outcome{passed, std::move(reason)}); }
+  /// Reports what it means that the server has said nothing.
+  void report_silence(const Outcome& outcome);
   /// Reports the failure that an error stands for.
   void fail(const boost::system::error_code& error);
   [[nodiscard]] bool reported() const { return !on_result_; }
@@ -31,7 +36,7 @@ class Attempt {
  private:
   /// Lets go of what carries the probe, at once.
   virtual void close() = 0;
-  [[nodiscard]] std::chrono::microseconds took() const;
+  void tell(Result result);
 
   Prober::OnResult on_result_;
 };

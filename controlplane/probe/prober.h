@@ -35,6 +35,7 @@ struct Result {
   std::chrono::microseconds took{0};
   health::Reading reading = {};              ///< of a probe that passed, as its check sees it
   health::Part failure = health::kComplete;  ///< what one that did not pass is worth
+  std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
 };
 
 /// "answered in 2 ms"
