@@ -34,7 +34,7 @@ void fill_snmp(const Config& config, std::uint32_t number, probe::Wish& wish) {
   wish.content = snmp->oid();
   wish.settings.secret = snmp->comm();
   wish.settings.expect = snmp->rcvcnt();
-  wish.settings.invert = snmp->invert();
+  wish.settings.unlike = snmp->invert();
 }
 
 void fill_script(const Config& config, std::uint32_t number, probe::Wish& wish) {
@@ -66,10 +66,13 @@ void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wis
   wish.settings.verify = check.verify();
   wish.settings.ca = check.ca();
   wish.settings.reply = check.reply();
+  wish.settings.user = check.user();
+  wish.settings.password = check.pass();
+  wish.settings.attribute = check.attr();
   if (check.type() == HEALTH_SCRIPT)
     fill_script(config, number_behind("", check.content()).value_or(0), wish);
   if (check.type() == HEALTH_SNMP) fill_snmp(config, number_behind("", check.content()).value_or(0), wish);
-  wish.settings.invert = wish.settings.invert != check.invert();
+  wish.settings.invert = check.invert();
 }
 
 }  // namespace
@@ -119,6 +122,7 @@ probe::Wish wish_of(const Config& config, const Virt& virt, const Service& servi
   }
   if (wish.health == probe::Kind::radius || wish.health == probe::Kind::radiusacs)
     wish.settings.secret = config.slb().secret();
+  if (wish.health == probe::Kind::ldap) wish.settings.version = config.slb().adv().ldapver();
   if (wish.health == probe::Kind::logexp) fill_parts(config, virt, service, group, protocol, wish);
   return wish;
 }

@@ -7,7 +7,9 @@
 
 #include "controlplane/config/checks.h"
 #include "controlplane/config/validate.h"
+#include "controlplane/probe/dns.h"
 #include "controlplane/probe/expression.h"
+#include "controlplane/probe/payload.h"
 #include "controlplane/probe/script.h"
 #include "controlplane/probe/status_set.h"
 #include "model/schema.h"
@@ -62,6 +64,10 @@ void check_content(const Config& config, Kind kind, const std::string& content, 
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
   if (http && content.starts_with("//") && content.find('/', 2) == 2)
     wrong(fmt::format("content \"{}\" names no host after //", content));
+  if (one_of(kind, {Kind::dns, Kind::udpdns}) && !probe::dns_name(content))
+    wrong(fmt::format("content \"{}\" is no domain name", content));
+  if (one_of(kind, {Kind::wsp, Kind::wtls, Kind::wtp}) && !probe::read_wap(content))
+    wrong("content is what is sent and what must come, in hexadecimal, and the octet where that begins");
   const bool login = one_of(kind, {Kind::pop3, Kind::imap, Kind::radius, Kind::radiusacs});
   if (login && content.find(':', 1) == std::string::npos) wrong("content is for a login: user:password");
 }
@@ -75,13 +81,18 @@ struct Use {
 
 void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
-  const bool below = one_of(kind, {Kind::icmp, Kind::arp, Kind::link});
+  const bool below = kind == Kind::icmp;
+  const bool ldap = kind == Kind::ldap;
   const bool bare = below || one_of(kind, {Kind::tcp, Kind::sslh, Kind::ntp, Kind::sipoptions, Kind::agent});
   for (const Use& use : std::initializer_list<Use>{
            {check.dport() != 0, "dport", !below && !one_of(kind, {Kind::script, Kind::logexp})},
            {!check.content().empty(), "content", !bare},
            {!check.status().empty(), "status", http},
-           {!check.expect().empty(), "expect", http && kind != Kind::httphead},
+           {!check.expect().empty(), "expect",
+            (http && kind != Kind::httphead) || (ldap && check.has_attr())},
+           {!check.user().empty(), "user", ldap},
+           {!check.pass().empty(), "pass", ldap && check.has_user()},
+           {!check.attr().empty(), "attr", ldap},
            {check.verify(), "verify", kind == Kind::https},
            {!check.ca().empty(), "ca", kind == Kind::https && check.verify()},
            {!check.reply(), "reply", kind == Kind::udp}})

@@ -13,7 +13,10 @@ void Attempt::cancel() {
 }
 
 void Attempt::report(const Outcome& outcome) {
-  tell({outcome.passed, true, outcome.passed ? "" : outcome.reason, {}, outcome.weight});
+  tell({.passed = outcome.passed,
+        .heard = true,
+        .reason = outcome.passed ? "" : outcome.reason,
+        .weight = outcome.weight});
 }
 
 void Attempt::report_silence(const Outcome& outcome) {

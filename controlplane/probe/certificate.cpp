@@ -10,7 +10,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-#include "controlplane/probe/words.h"
+#include "controlplane/probe/quoted.h"
 #include "model/ip.h"
 
 namespace headgate::probe {

@@ -9,11 +9,10 @@
 namespace headgate::probe {
 namespace {
 
-constexpr std::array<std::string_view, 31> kWords{
-    "none", "icmp",  "tcp",    "http",      "httphead", "smtp",   "pop3",       "imap",
-    "nntp", "https", "sslh",   "udp",       "arp",      "link",   "dns",        "udpdns",
-    "ftp",  "ldap",  "radius", "radiusacs", "tftp",     "rtsp",   "sipoptions", "ntp",
-    "wsp",  "wtls",  "wtp",    "snmp",      "script",   "logexp", "agent"};
+constexpr std::array<std::string_view, 29> kWords{
+    "none",       "icmp", "tcp", "http",   "httphead", "smtp", "pop3",   "imap",      "nntp", "https",
+    "sslh",       "udp",  "dns", "udpdns", "ftp",      "ldap", "radius", "radiusacs", "tftp", "rtsp",
+    "sipoptions", "ntp",  "wsp", "wtls",   "wtp",      "snmp", "script", "logexp",    "agent"};
 static_assert(kWords.size() == static_cast<std::size_t>(Kind::agent) + 1);
 
 constexpr std::array<std::string_view, 11> kVerbs{"open",    "send",   "expect", "bsend", "nsend", "bexpect",
@@ -60,7 +59,9 @@ std::string Check::identity() const {
   if (kind == Kind::dns && carrier == Carrier::datagrams) add("", "over udp");
   if (port != 0) add("port ", std::to_string(port));
   add("status ", status);
-  add("expect ", expect);
+  add("attribute ", attribute);
+  add(unlike ? "not " : "expect ", expect);
+  if (version != 3) add("version ", std::to_string(version));
   if (verify) add("verified by ", ca.empty() ? "the system" : ca);
   if (!reply) add("", "without reply");
   if (!script.empty()) add("", number_of(script_text(script)));

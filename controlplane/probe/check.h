@@ -25,8 +25,6 @@ enum class Kind : std::uint8_t {
   https,
   sslh,
   udp,
-  arp,
-  link,
   dns,
   udpdns,
   ftp,
@@ -79,20 +77,23 @@ struct Statement {
 /// it.
 struct Check {
   Kind kind = Kind::tcp;
-  Carrier carrier = Carrier::stream;  ///< of dns; of other types it follows from the type
-  L4Port port = 0;                    ///< 0: that of the service
+  Carrier carrier = Carrier::stream;  ///< of dns and script; of other types it follows from the type
+  L4Port port = 0;                    ///< 0: that of the service, of snmp its own
   std::string host;  ///< http, httphead, https: as the Host header names it, without port; empty: none known
   std::string
       path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain, file
-  std::string user;      ///< smtp, pop3, imap, radius, ldap
-  std::string password;  ///< pop3, imap, radius, ldap
-  std::string secret;    ///< shared with RADIUS servers; of snmp the community
-  std::string status;    ///< HTTP statuses that pass; empty: 200
-  std::string expect;    ///< what the answer must hold; empty: anything
-  std::string ca;        ///< file of the certificates that are trusted; empty: those of the system
-  bool verify = false;   ///< https: the server's certificate
-  bool reply = true;     ///< udp: an answer must come
-  bool invert = false;   ///< what fails passes
+  std::string user;       ///< smtp, pop3, imap, radius, ldap
+  std::string password;   ///< pop3, imap, radius, ldap
+  std::string secret;     ///< shared with RADIUS servers; of snmp the community
+  std::string status;     ///< HTTP statuses that pass; empty: 200
+  std::string attribute;  ///< ldap: that the entry must have
+  std::string expect;     ///< what the answer must hold; empty: anything
+  std::string ca;         ///< file of the certificates that are trusted; empty: those of the system
+  unsigned version = 3;   ///< of LDAP
+  bool verify = false;    ///< https: the server's certificate
+  bool reply = true;      ///< udp: an answer must come
+  bool unlike = false;    ///< snmp: every value but the expected one passes
+  bool invert = false;    ///< what fails passes
   std::vector<Statement> script;
   std::vector<Check> parts;  ///< of logexp, by the names in its expression
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/ip.h"
+
 // What a check says to a server and makes of its answers. Pure: a stream of bytes in, bytes and a verdict
 // out.
 namespace headgate::probe {
@@ -16,12 +18,14 @@ namespace headgate::probe {
 struct Outcome {
   bool passed = false;
   std::string reason;  ///< "status 200", "status 503, wanted 200", "closed without an answer"
+  std::string value = {};                    ///< what was read, by a check that reads something
   std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
   bool operator==(const Outcome&) const = default;
 };
 
 /// One check over one stream, from its beginning to its verdict. Bounded in memory, whatever the server says;
-/// bounded in time by its caller. Which pieces the stream comes in makes no difference.
+/// bounded in time by its caller. Which pieces the stream comes in makes no difference. It may ask for a
+/// second stream, on which a server sends a file (FTP).
 class Conversation {
  public:
   /// What to do now.
@@ -30,6 +34,9 @@ class Conversation {
     std::optional<Outcome> outcome;  ///< once: nothing that comes after it changes anything
     std::optional<std::chrono::milliseconds> patience =
         {};  ///< late() is due after so long; replaces an earlier one
+    /// Open a second stream to this port of the same server; connected() follows.
+    std::optional<L4Port> connect = {};
+    bool fetch = false;  ///< wait for what the second stream brings; fetched() follows
     bool operator==(const Turn&) const = default;
   };
 
@@ -42,6 +49,11 @@ class Conversation {
   [[nodiscard]] virtual Turn late() { return {{}, Outcome{false, "no answer in time"}}; }
   /// The server has nothing more to say, and there is no outcome yet.
   [[nodiscard]] virtual Outcome end() = 0;
+
+  /// The second stream stands, or why it does not, in words. Nothing is heard between asking for it and this.
+  [[nodiscard]] virtual Turn connected(std::string_view /*failure*/) { return {}; }
+  /// Its first octets have come, or, with none, its end. Nothing is heard between asking for them and this.
+  [[nodiscard]] virtual Turn fetched(std::size_t /*octets*/) { return {}; }
 };
 
 }  // namespace headgate::probe

@@ -7,6 +7,7 @@
 
 #include "controlplane/probe/connection.h"
 #include "controlplane/probe/conversation.h"
+#include "controlplane/probe/words.h"
 
 namespace headgate::probe {
 namespace {
@@ -29,14 +30,30 @@ void watch(Connection& connection, std::optional<std::chrono::milliseconds> pati
   });
 }
 
+/// What comes of a second stream.
+asio::awaitable<Conversation::Turn> beside(Connection& connection, Conversation& conversation,
+                                           std::optional<L4Port> port) {
+  if (port) {
+    const auto error = co_await connect_second(connection, *port);
+    co_return conversation.connected(error ? words_of(error.value()) : "");
+  }
+  std::array<char, 4096> bytes;
+  const auto [error, length] = co_await connection.second.async_read_some(asio::buffer(bytes), kAwait);
+  co_return conversation.fetched(length);
+}
+
 /// Speaks and listens until there is a verdict. A stream that ends, in whatever way, is judged by what has
 /// arrived before.
 asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
   std::array<char, 4096> bytes;
   for (Conversation::Turn turn = conversation.begin();;) {
-    if (turn.outcome) connection.report(turn.outcome->passed, std::move(turn.outcome->reason));
+    if (turn.outcome) connection.report(*turn.outcome);
     co_await say(connection, turn.say);
-    if (turn.outcome) co_return;
+    if (turn.outcome || connection.reported()) co_return;
+    if (turn.connect || turn.fetch) {
+      turn = co_await beside(connection, conversation, turn.connect);
+      continue;
+    }
     watch(connection, turn.patience);
     const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
     const bool late = std::exchange(connection.late, false);

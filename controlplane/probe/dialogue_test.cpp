@@ -24,6 +24,8 @@ const Case kCases[] = {
     {"imap", imap_script("joe", "a\"b\\c"),
      "* OK [CAPABILITY IMAP4rev1] ready\r\n* CAPABILITY IMAP4rev1\r\nhg1 OK logged in\r\n",
      "hg1 LOGIN \"joe\" \"a\\\"b\\\\c\"\r\nhg2 LOGOUT\r\n"},
+    {"ftp", ftp_script(""), "220-hello\r\nand more\r\n220 ready\r\n331 password?\r\n230 welcome\r\n",
+     "USER anonymous\r\nPASS headgate@\r\nQUIT\r\n"},
     {"nntp", nntp_script("local.test"), "201 no posting\r\n211 0 0 0 local.test\r\n",
      "GROUP local.test\r\nQUIT\r\n"},
 };
@@ -69,6 +71,12 @@ TEST_P(DialogueTest, WhatHasNoEndIsGivenUp) {
       break;
     }
   EXPECT_LE(heard, Dialogue::kLongestLine / rubbish.size());
+}
+
+TEST_P(DialogueTest, WhatWasToBeSaidIsSaidBeforeAFailure) {
+  const std::string first(GetParam().server.substr(0, GetParam().server.find('\n') + 1));
+  const std::string server = first + first + std::string(3000, 'x');
+  EXPECT_EQ(hear(GetParam().script, server, server.size()).said, hear(GetParam().script, server, 1).said);
 }
 
 TEST_P(DialogueTest, AnotherProtocolIsRefusedInItsWords) {

@@ -18,19 +18,22 @@ struct Heard {
   bool operator==(const Heard&) const = default;
 };
 
-/// Lets a dialogue hear what a server says in pieces of `piece` bytes, at least 1, and then that it is done.
+/// Lets a conversation hear what a server says in pieces of `piece` bytes, at least 1, and then that it is
+/// done.
+inline Heard hear(Conversation& conversation, std::string_view server, std::size_t piece = 4096) {
+  auto turn = conversation.begin();
+  Heard out{turn.say, {}};
+  for (; !turn.outcome && !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
+    turn = conversation.hear(server.substr(0, piece));
+    out.said += turn.say;
+  }
+  out.outcome = turn.outcome ? *turn.outcome : conversation.end();
+  return out;
+}
+
 inline Heard hear(const Dialogue::Script& script, std::string_view server, std::size_t piece = 4096) {
   Dialogue dialogue(script);
-  Heard out{dialogue.begin().say, {}};
-  for (; !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
-    const auto turn = dialogue.hear(server.substr(0, piece));
-    out.said += turn.say;
-    if (!turn.outcome) continue;
-    out.outcome = *turn.outcome;
-    return out;
-  }
-  out.outcome = dialogue.end();
-  return out;
+  return hear(dialogue, server, piece);
 }
 
 }  // namespace headgate::probe

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "controlplane/probe/words.h"
+#include "controlplane/probe/quoted.h"
 
 namespace headgate::probe {
 namespace {

@@ -20,7 +20,6 @@ struct Leg {
   L4Port port = 0;
   std::unique_ptr<Conversation> talk;  ///< null: that the connection stands is all
   bool any_port = false;               ///< of datagrams: the server may answer from another port
-  std::optional<std::chrono::milliseconds> quiet = {};  ///< of datagrams: so long a silence ends it
 };
 
 /// What checks take from outside.

@@ -5,7 +5,7 @@
 
 #include "controlplane/probe/bytes.h"
 #include "controlplane/probe/question.h"
-#include "controlplane/probe/words.h"
+#include "controlplane/probe/quoted.h"
 
 namespace headgate::probe {
 namespace {

@@ -2,6 +2,7 @@
 #include "controlplane/probe/payload.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -42,6 +43,22 @@ class Anything final : public Conversation {
 };
 
 }  // namespace
+
+std::optional<WapExchange> read_wap(std::string_view text) {
+  const auto word = [&] {
+    const std::string_view first = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(first.size() + 1, text.size()));
+    return first;
+  };
+  auto sent = from_hex(word()), wanted = from_hex(word());
+  const std::string_view offset = word();
+  if (!sent || sent->empty() || !wanted || !text.empty()) return std::nullopt;
+  WapExchange exchange{std::move(*sent), {std::move(*wanted)}};
+  const auto [end, error] =
+      std::from_chars(offset.data(), offset.data() + offset.size(), exchange.expected.offset);
+  const bool good = error == std::errc() && end == offset.data() + offset.size();
+  return offset.empty() || good ? std::optional(std::move(exchange)) : std::nullopt;
+}
 
 std::unique_ptr<Conversation> compare_answer(std::string payload, Expected expected) {
   if (payload.empty()) return std::make_unique<Unaskable>("there is nothing to send");

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,14 @@ struct Expected {
   std::string bytes;
   std::size_t offset = 0;  ///< where in the answer they are
 };
+
+/// The content of a WAP check, "SENT EXPECTED OFFSET": octets in hexadecimal, and where in the answer they
+/// begin; 0 where that is left out. Nothing for another text.
+struct WapExchange {
+  std::string payload;
+  Expected expected;
+};
+[[nodiscard]] std::optional<WapExchange> read_wap(std::string_view text);
 
 /// Says `payload`, and compares: the WAP checks (reference 4.2) and every other one that is given as bytes.
 /// The first answer decides. Without a payload there is no check.

@@ -49,8 +49,6 @@ Traits traits_of(Kind kind) {
       return {any, true};
     case Kind::none:
     case Kind::icmp:
-    case Kind::arp:
-    case Kind::link:
     case Kind::snmp:
     case Kind::script:
     case Kind::logexp:

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "controlplane/probe/connection.h"
+#include "controlplane/probe/exchange.h"
 #include "controlplane/probe/expression.h"
 
 namespace headgate::probe {
@@ -61,13 +62,21 @@ class Sequence final : public std::enable_shared_from_this<Sequence> {
 
  private:
   void carry() {
-    Leg& leg = legs_[at_];
+    const Leg& leg = legs_[at_];
     Probe probe = probe_;
     probe.port = leg.port;
-    const auto connection = std::make_shared<Connection>(
-        context_, probe, [self = shared_from_this()](const Result& result) { self->ended(result); });
-    attempt_ = connection;
-    asio::co_spawn(context_, converse(connection, std::move(leg.talk)), asio::detached);
+    auto on_result = [self = shared_from_this()](const Result& result) { self->ended(result); };
+    if (leg.carrier == Carrier::datagrams)
+      spawn(
+          std::make_shared<Exchange>(context_, probe, Exchange::Manner{leg.any_port}, std::move(on_result)));
+    else
+      spawn(std::make_shared<Connection>(context_, probe, std::move(on_result)));
+  }
+
+  template <class Carried>
+  void spawn(std::shared_ptr<Carried> attempt) {
+    attempt_ = attempt;
+    asio::co_spawn(context_, converse(std::move(attempt), std::move(legs_[at_].talk)), asio::detached);
   }
 
   void ended(Result result) {

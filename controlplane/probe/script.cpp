@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/probe/bytes.h"
 #include "model/line.h"
 #include "model/ports.h"
 
@@ -21,23 +22,6 @@ std::optional<std::uint32_t> decimal(std::string_view text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-std::optional<unsigned> nibble(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
-std::optional<std::string> octets(std::string_view hex) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    const auto high = nibble(hex[i]), low = nibble(hex[i + 1]);
-    if (!high || !low) return std::nullopt;
-    out += static_cast<char>(*high << 4 | *low);
-  }
-  return hex.size() % 2 == 0 ? std::optional(out) : std::nullopt;
 }
 
 /// The octets of a text: \r, \n, \t, \" and \\ stand for themselves, another \x for both.
@@ -56,7 +40,7 @@ std::string unescaped(std::string_view text) {
 }
 
 /// Puts the legs together, statement by statement.
-class Reader {
+class ScriptReader {
  public:
   headgate::Result<std::vector<ScriptLeg>> read(const std::vector<Statement>& statements) {
     std::size_t cost = 0;
@@ -120,7 +104,7 @@ class Reader {
   }
 
   Status binary(const Statement& statement, Verb before) {
-    auto read = octets(statement.text);
+    auto read = from_hex(statement.text);
     if (!read) return Error{fmt::format("{} is not hexadecimal", line::shown(statement.text))};
     const bool sends = statement.verb == Verb::bsend || statement.verb == Verb::nsend;
     if (statement.verb == Verb::bsend) {
@@ -236,7 +220,7 @@ class ScriptConversation final : public Conversation {
 }  // namespace
 
 Result<std::vector<ScriptLeg>> read_script(const std::vector<Statement>& statements) {
-  return Reader().read(statements);
+  return ScriptReader().read(statements);
 }
 
 std::unique_ptr<Conversation> script_conversation(ScriptLeg leg, Carrier carrier) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "controlplane/probe/question.h"
+#include "controlplane/probe/quoted.h"
 #include "controlplane/probe/words.h"
 
 namespace headgate::probe {

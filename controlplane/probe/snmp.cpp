@@ -11,7 +11,7 @@
 #include "controlplane/probe/ber.h"
 #include "controlplane/probe/bytes.h"
 #include "controlplane/probe/question.h"
-#include "controlplane/probe/words.h"
+#include "controlplane/probe/quoted.h"
 
 namespace headgate::probe {
 namespace {
@@ -125,7 +125,7 @@ Outcome compare(const SnmpGet& get, const BerElement& value) {
   if (!get.weight) return {true, "answered"};
   const auto weight = number ? weight_of(*number) : std::nullopt;
   if (!weight) return {false, fmt::format("value {} is no weight", quoted(text))};
-  return {true, "answered", weight};
+  return {.passed = true, .reason = "answered", .weight = weight};
 }
 
 Conversation::Turn judge(std::string_view message, const SnmpGet& get, std::string_view oid,

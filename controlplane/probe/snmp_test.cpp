@@ -102,10 +102,12 @@ TEST(Snmp, InvertedEveryOtherValuePasses) {
 }
 
 TEST(Snmp, AWeightIsHandedOut) {
-  EXPECT_EQ(tell(get_weight(kServices), {kSeventyTwo}).outcome, (Outcome{true, "answered", 72}));
-  EXPECT_EQ(tell(get_weight(kServices, "72"), {kSeventyTwo}).outcome, (Outcome{true, "answered", 72}));
+  EXPECT_EQ(tell(get_weight(kServices), {kSeventyTwo}).outcome,
+            (Outcome{.passed = true, .reason = "answered", .weight = 72}));
+  EXPECT_EQ(tell(get_weight(kServices, "72"), {kSeventyTwo}).outcome,
+            (Outcome{.passed = true, .reason = "answered", .weight = 72}));
   EXPECT_EQ(tell(get_weight(kServices), {response(hex("4204ffffffff"))}).outcome,
-            (Outcome{true, "answered", 4294967295}));
+            (Outcome{.passed = true, .reason = "answered", .weight = 4294967295}));
   EXPECT_EQ(tell(get_weight(kServices, "17"), {kSeventyTwo}), failed("value 72, wanted 17"));
   EXPECT_EQ(tell(get_weight(kName), {kServer1}), failed("value server-1 is no weight"));
   EXPECT_EQ(tell(get_weight(kServices), {response(hex("0201ff"))}), failed("value -1 is no weight"));

@@ -20,7 +20,7 @@ std::optional<std::uint16_t> number(std::string_view text) {
 
 }  // namespace
 
-Result<StatusSet::Range> StatusSet::parse_range(std::string_view text) {
+headgate::Result<StatusSet::Range> StatusSet::parse_range(std::string_view text) {
   const auto hyphen = text.find('-');
   const auto first = number(text.substr(0, hyphen));
   const auto last = hyphen == std::string_view::npos ? first : number(text.substr(hyphen + 1));
@@ -31,7 +31,7 @@ Result<StatusSet::Range> StatusSet::parse_range(std::string_view text) {
   return Range{*first, *last};
 }
 
-Result<StatusSet> StatusSet::parse(std::string_view text) {
+headgate::Result<StatusSet> StatusSet::parse(std::string_view text) {
   StatusSet out;
   out.ranges_.clear();
   while (true) {

@@ -12,39 +12,54 @@ namespace {
 constexpr std::chrono::seconds kLongestClose{2};
 constexpr std::size_t kMostDiscarded = 256 * 1024;
 
+asio::ip::tcp::endpoint server_of(const Connection& connection, L4Port port) {
+  return {to_asio(connection.probe.address), port};
+}
+
+/// Reads to the end of the stream, within bounds.
+asio::awaitable<void> drain(asio::ip::tcp::socket& socket) {
+  std::array<char, 4096> discarded;
+  for (std::size_t total = 0; total < kMostDiscarded;) {
+    const auto [error, length] = co_await socket.async_read_some(asio::buffer(discarded), kAwait);
+    if (error) co_return;
+    total += length;
+  }
+}
+
 }  // namespace
 
 void Connection::close() {
   patience.cancel();
   boost::system::error_code ignored;
   socket.close(ignored);
+  second.close(ignored);
 }
 
 asio::awaitable<bool> connect(Connection& connection) {
-  const asio::ip::tcp::endpoint server(to_asio(connection.probe.address), connection.probe.port);
+  const auto server = server_of(connection, connection.probe.port);
   const auto [error] = co_await connection.socket.async_connect(server, kAwait);
   if (error) connection.fail(error);
   co_return !error;
 }
 
+asio::awaitable<boost::system::error_code> connect_second(Connection& connection, L4Port port) {
+  const auto server = server_of(connection, port);
+  const auto [error] = co_await connection.second.async_connect(server, kAwait);
+  co_return error;
+}
+
 asio::awaitable<void> close_orderly(std::shared_ptr<Connection> connection) {
-  boost::system::error_code error;
-  connection->socket.shutdown(asio::ip::tcp::socket::shutdown_send, error);
   connection->linger.expires_after(kLongestClose);
   connection->linger.async_wait([connection](const boost::system::error_code& stopped) {
-    boost::system::error_code ignored;
-    if (!stopped) connection->socket.close(ignored);
+    if (!stopped) connection->close();
   });
-  std::array<char, 4096> discarded;
-  std::size_t total = 0;
-  while (!error && total < kMostDiscarded) {
-    const auto [failed, length] =
-        co_await connection->socket.async_read_some(asio::buffer(discarded), kAwait);
-    error = failed;
-    total += length;
-  }
+  boost::system::error_code ignored;
+  if (connection->second.is_open()) co_await drain(connection->second);
+  connection->second.close(ignored);
+  connection->socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  co_await drain(connection->socket);
   connection->linger.cancel();
-  connection->socket.close(error);
+  connection->close();
 }
 
 }  // namespace headgate::probe

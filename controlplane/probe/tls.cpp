@@ -22,20 +22,26 @@ bool begins_record(char first) {
   return first == SSL3_RT_HANDSHAKE || first == SSL3_RT_ALERT;
 }
 
+/// The words of an alert without what OpenSSL says before them: "sslv3 alert ", "tlsv1 ".
+std::string_view alert_words(std::string_view words) {
+  const auto alert = words.find("alert ");
+  return words.substr(alert == std::string_view::npos ? words.find(' ') + 1 : alert + 6);
+}
+
 /// What the last call of OpenSSL complained about.
 std::string tls_words() {
   const unsigned long error = ERR_peek_error();
-  const int reason = ERR_GET_REASON(error);
-  if (reason > SSL_AD_REASON_OFFSET && reason <= SSL_AD_REASON_OFFSET + 0xff)
-    return fmt::format("tls alert {}", SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
+  const int number = ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET;
+  const bool alert = number >= 0 && number <= 0xff;
   const char* words = ERR_reason_error_string(error);
-  return fmt::format("tls: {}", words ? words : "error");
+  if (!words) return alert ? fmt::format("tls alert {}", number) : "tls: error";
+  return alert ? fmt::format("tls alert {}", alert_words(words)) : fmt::format("tls: {}", words);
 }
 
 class TlsConversation final : public Conversation {
  public:
   TlsConversation(std::unique_ptr<Conversation> inner, SSL_CTX* context, const TlsWish& wish)
-      : inner_(std::move(inner)), wanted_(wish.name), ssl_(SSL_new(context), SSL_free) {
+      : inner_(std::move(inner)), memory_(wish.memory), wanted_(wish.name), ssl_(SSL_new(context), SSL_free) {
     SSL_set_bio(ssl_.get(), in_, out_);
     SSL_set_connect_state(ssl_.get());
     SSL_set_app_data(ssl_.get(), this);
@@ -43,6 +49,7 @@ class TlsConversation final : public Conversation {
     if (wish.verify) SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, on_verified);
     X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), std::chrono::system_clock::to_time_t(wish.now));
     name_server();
+    if (wish.memory && !wish.verify) resume();
   }
 
   Turn begin() override { return said(shake()); }
@@ -76,6 +83,19 @@ class TlsConversation final : public Conversation {
     return 1;
   }
 
+  /// The server gives a session for next time.
+  static int on_session(SSL* ssl, SSL_SESSION* session) {
+    auto* self = static_cast<TlsConversation*>(SSL_get_app_data(ssl));
+    if (self->memory_) self->memory_->session = {session, SSL_SESSION_free};
+    return self->memory_ ? 1 : 0;
+  }
+
+  void resume() {
+    SSL_CTX_sess_set_new_cb(SSL_get_SSL_CTX(ssl_.get()), on_session);
+    if (const auto session = std::exchange(memory_->session, nullptr))
+      SSL_set_session(ssl_.get(), session.get());
+  }
+
   void name_server() {
     if (wanted_.ends_with('.')) wanted_.pop_back();  // RFC 6066, 3
     if (wanted_.empty()) return;
@@ -98,6 +118,9 @@ class TlsConversation final : public Conversation {
 
   Verdict open() {
     open_ = true;
+    if (memory_ && SSL_session_reused(ssl_.get()) && !memory_->session &&
+        SSL_version(ssl_.get()) == TLS1_2_VERSION)
+      memory_->session = {SSL_get1_session(ssl_.get()), SSL_SESSION_free};  // a server of 1.2 gives none anew
     if (!inner_) return ended({true, "answered"});
     if (auto verdict = take(inner_->begin())) return verdict;
     return listen();
@@ -140,6 +163,7 @@ class TlsConversation final : public Conversation {
   }
 
   std::unique_ptr<Conversation> inner_;
+  std::shared_ptr<TlsMemory> memory_;
   std::string wanted_;
   std::string complaint_;           ///< about the certificate
   BIO* in_ = BIO_new(BIO_s_mem());  // both are ssl_'s

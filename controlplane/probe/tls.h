@@ -8,9 +8,17 @@
 #include "controlplane/probe/conversation.h"
 #include "controlplane/probe/tls_contexts.h"
 
+struct ssl_session_st;
+
 // TLS as a layer between a stream of bytes and the conversation inside of it. Pure but for the randomness of
 // its keys: no sockets, no clock.
 namespace headgate::probe {
+
+/// The last session with a server, by which the next handshake is a short one. Where
+/// certificates are judged, none is used: a server that resumes shows no certificate.
+struct TlsMemory {
+  std::shared_ptr<ssl_session_st> session;
+};
 
 /// Whom a probe speaks to over TLS, and what its certificate must be.
 struct TlsWish {
@@ -18,6 +26,7 @@ struct TlsWish {
   bool verify = false;  ///< the certificate must be trusted, in its time, and for `name`
   std::string ca;       ///< file of the certificates that are trusted; empty: those of this machine
   std::chrono::system_clock::time_point now;  ///< when the certificate must be valid
+  std::shared_ptr<TlsMemory> memory = {};     ///< of this server; null: every handshake is a whole one
 };
 
 /// The conversation `inner` over TLS 1.2 or 1.3. It ends with close_notify, ours in any case.

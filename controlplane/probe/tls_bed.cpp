@@ -57,25 +57,30 @@ std::string pem(const Identity& identity) {
   return text;
 }
 
-TlsServer::TlsServer(const Identity& identity, Ways ways)
-    : context_(SSL_CTX_new(TLS_server_method()), SSL_CTX_free) {
-  SSL_CTX_set_min_proto_version(context_.get(), ways.lowest);
-  SSL_CTX_set_max_proto_version(context_.get(), ways.highest);
-  SSL_CTX_use_certificate(context_.get(), identity.certificate.get());
-  SSL_CTX_use_PrivateKey(context_.get(), identity.key.get());
-  if (!ways.ciphers.empty()) SSL_CTX_set_cipher_list(context_.get(), ways.ciphers.c_str());
+TlsServer::Context TlsServer::context(const Identity& identity, const Ways& ways) {
+  Context context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  SSL_CTX_set_min_proto_version(context.get(), ways.lowest);
+  SSL_CTX_set_max_proto_version(context.get(), ways.highest);
+  SSL_CTX_use_certificate(context.get(), identity.certificate.get());
+  SSL_CTX_use_PrivateKey(context.get(), identity.key.get());
+  if (!ways.ciphers.empty()) SSL_CTX_set_cipher_list(context.get(), ways.ciphers.c_str());
   if (ways.wants_certificate)
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  SSL_CTX_set_tlsext_servername_arg(context_.get(), &asked_for_);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_tlsext_servername_callback(
-      context_.get(), +[](SSL* ssl, int*, void* asked_for) -> int {
+      context.get(), +[](SSL* ssl, int*, void*) -> int {
         if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name))
-          *static_cast<std::string*>(asked_for) = name;
+          *static_cast<std::string*>(SSL_get_app_data(ssl)) = name;
         return SSL_TLSEXT_ERR_OK;
       });
-  ssl_ = {SSL_new(context_.get()), SSL_free};
-  in_ = BIO_new(BIO_s_mem());
-  out_ = BIO_new(BIO_s_mem());
+  return context;
+}
+
+TlsServer::TlsServer(Context shared)
+    : context_(std::move(shared)),
+      ssl_(SSL_new(context_.get()), SSL_free),
+      in_(BIO_new(BIO_s_mem())),
+      out_(BIO_new(BIO_s_mem())) {
+  SSL_set_app_data(ssl_.get(), &asked_for_);
   SSL_set_bio(ssl_.get(), in_, out_);
   SSL_set_accept_state(ssl_.get());
 }
@@ -83,10 +88,6 @@ TlsServer::TlsServer(const Identity& identity, Ways ways)
 void TlsServer::expect(std::string request, std::string page) {
   request_ = std::move(request);
   page_ = std::move(page);
-}
-
-std::string TlsServer::asked_for() const {
-  return asked_for_;
 }
 
 std::string TlsServer::answer(std::string_view bytes) {

@@ -44,21 +44,26 @@ class TlsServer {
     std::string ciphers = {};
   };
 
-  TlsServer(const Identity& identity, Ways ways);
+  using Context = std::shared_ptr<SSL_CTX>;
+  [[nodiscard]] static Context context(const Identity& identity, const Ways& ways);
+
+  explicit TlsServer(Context shared);
+  TlsServer(const Identity& identity, const Ways& ways) : TlsServer(context(identity, ways)) {}
   void expect(std::string request, std::string page);
 
   /// What it says when it hears this.
   [[nodiscard]] std::string answer(std::string_view bytes);
   [[nodiscard]] bool open() const { return SSL_is_init_finished(ssl_.get()) == 1; }
+  [[nodiscard]] bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   /// The server name that it was asked for.
-  [[nodiscard]] std::string asked_for() const;
+  [[nodiscard]] const std::string& asked_for() const { return asked_for_; }
   /// All that came through the tunnel.
   [[nodiscard]] const std::string& heard() const { return heard_; }
   /// Whether the client has said goodbye.
   [[nodiscard]] bool dismissed() const { return (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0; }
 
  private:
-  std::shared_ptr<SSL_CTX> context_;
+  Context context_;
   std::shared_ptr<SSL> ssl_;
   BIO* in_;
   BIO* out_;

@@ -15,7 +15,7 @@ TlsContexts::Shared plain_context() {
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // A server that does not know RFC 5746 is not unwell; with no renegotiation at all it matters to nobody.
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_LEGACY_SERVER_CONNECT);
-  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_set_read_ahead(context.get(), 1);
   return context;
 }
@@ -31,7 +31,7 @@ bool trust(SSL_CTX* context, const std::string& ca) {
 
 }  // namespace
 
-Result<TlsContexts::Shared> TlsContexts::of(bool verify, const std::string& ca) {
+headgate::Result<TlsContexts::Shared> TlsContexts::of(bool verify, const std::string& ca) {
   const std::string file = verify ? ca : "";
   std::error_code error;
   const auto changed =

@@ -7,27 +7,18 @@
 #include <string>
 #include <string_view>
 
-// What a server said, and what a failed system call means, to an operator.
+// Words: in any case, and of failed system calls to an operator.
 namespace headgate::probe {
-
-/// As it may stand in a log: printable, and not long.
-[[nodiscard]] inline std::string quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  std::string out(text.substr(0, kLongest));
-  std::ranges::replace_if(
-      out, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
-  return out + (text.size() > kLongest ? "..." : "");
-}
 
 /// In small letters, of ASCII alone.
 [[nodiscard]] inline char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Whether a text is this word, which is in small letters, in any case.
-[[nodiscard]] inline bool same_word(std::string_view text, std::string_view word) {
-  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                    [](char t, char w) { return lower(t) == w; });
+/// Whether two texts are the same but for small and capital letters.
+[[nodiscard]] inline bool same_word(std::string_view one, std::string_view other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](char a, char b) { return lower(a) == lower(b); });
 }
 
 /// The reason in words, from an errno value.
