@@ -127,14 +127,25 @@ probe::Wish wish_of(const Config& config, const Virt& virt, const Service& servi
   return wish;
 }
 
-health::Policy policy_of(const Config& config, const Real& real, const std::string& health) {
-  const HealthCheck* check = find_check(config, health);
-  const auto own = [&](std::uint32_t of_check, std::uint32_t of_real) {
-    return of_check != 0 ? of_check : of_real;
+health::Bands response_bands(const HealthCheck& check, health::Measure millisecond) {
+  const auto bound = [&](std::uint32_t milliseconds) {
+    return milliseconds == 0 ? std::nullopt : std::optional(milliseconds * millisecond);
   };
-  if (check == nullptr) return {std::chrono::seconds(real.inter()), real.retry(), real.restr()};
-  return {std::chrono::seconds(own(check->inter(), real.inter())), own(check->retry(), real.retry()),
-          own(check->restr(), real.restr()), std::chrono::seconds(check->timeout())};
+  return {bound(check.degrade()), bound(check.restore()), bound(check.fail()), bound(check.recover())};
+}
+
+health::Policy policy_of(const Config& config, const Real& real, const std::string& health) {
+  health::Policy policy{
+      .inter = std::chrono::seconds(real.inter()), .retry = real.retry(), .restr = real.restr()};
+  const HealthCheck* check = find_check(config, health);
+  if (check == nullptr) return policy;
+  if (check->has_inter()) policy.inter = std::chrono::seconds(check->inter());
+  if (check->has_retry()) policy.retry = check->retry();
+  if (check->has_restr()) policy.restr = check->restr();
+  policy.timeout = std::chrono::seconds(check->timeout());
+  constexpr health::Measure kMicroseconds = 1000;
+  policy.response = response_bands(*check, kMicroseconds);
+  return policy;
 }
 
 }  // namespace headgate::config

@@ -29,6 +29,9 @@ namespace headgate::config {
 [[nodiscard]] probe::Wish wish_of(const Config& config, const Virt& virt, const Service& service,
                                   const Group& group, const std::string& health, Protocol protocol);
 
+/// The bounds of the time to answer, in a unit of which a millisecond has so many.
+[[nodiscard]] health::Bands response_bands(const HealthCheck& check, health::Measure millisecond);
+
 /// How often a real server is checked by that word, and what takes it down.
 [[nodiscard]] health::Policy policy_of(const Config& config, const Real& real, const std::string& health);
 

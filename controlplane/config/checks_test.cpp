@@ -55,7 +55,7 @@ TEST(NamedCheck, DecidesAboutTheGroupsThatUseIt) {
 )"));
   const Target& first = target(compiled, 1);
   EXPECT_EQ(first.check.identity(), "http /alive port 8080 status 200-299");
-  EXPECT_EQ(first.policy, (health::Policy{std::chrono::seconds(5), 2, 3}));
+  EXPECT_EQ(first.policy, (health::Policy{.inter = std::chrono::seconds(5), .retry = 2, .restr = 3}));
 }
 
 TEST(NamedCheck, OfARealServerComesBeforeThatOfItsGroups) {
@@ -71,7 +71,19 @@ TEST(NamedCheck, LeavesWhatItDoesNotSetToTheRealServer) {
 /c/slb/advhc/health plain/retry 9
 /c/slb/group 1/health plain
 )"));
-  EXPECT_EQ(target(compiled, 1).policy, (health::Policy{std::chrono::seconds(7), 9, 5}));
+  EXPECT_EQ(target(compiled, 1).policy,
+            (health::Policy{.inter = std::chrono::seconds(7), .retry = 9, .restr = 5}));
+}
+
+TEST(NamedCheck, BoundsTheTimeToAnswerBothWays) {
+  const auto compiled = compile(config_of(R"(
+/c/slb/advhc/health quick/degrade 1000/restore 500/fail 3000/timeout 4
+/c/slb/real 1/inter 5/health quick
+)"));
+  const health::Policy& policy = target(compiled, 1).policy;
+  EXPECT_EQ(policy.response, (health::Bands{1'000'000, 500'000, 3'000'000, std::nullopt}));
+  EXPECT_EQ(policy.timeout, std::chrono::seconds(4));
+  EXPECT_EQ(target(compiled, 2).policy.response, health::Bands{});
 }
 
 TEST(NamedCheck, MayBeMadeOfOthers) {
@@ -106,6 +118,11 @@ TEST(NamedCheck, RefusesSettingsThatItsTypeHasNoUseFor) {
             "/cfg/slb/advhc/health a: httphead has no use for expect");
   EXPECT_EQ(problem("/c/slb/advhc/health a/inter 2/timeout 3\n"),
             "/cfg/slb/advhc/health a: timeout 3 is longer than inter 2");
+}
+
+TEST(NamedCheck, RefusesBoundsTheWrongWayRound) {
+  EXPECT_EQ(problems("/c/slb/advhc/health a/degrade 500/restore 1000\n").size(), 1u);
+  EXPECT_EQ(problems("/c/slb/advhc/health a/restore 1000\n").size(), 1u);
 }
 
 TEST(NamedCheck, TakesNoContentOfItsGroup) {

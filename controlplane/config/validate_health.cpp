@@ -108,6 +108,8 @@ void check_named(const Config& config, const HealthCheck& check, const Wrong& wr
       wrong("status: " + parsed.error().message);
   if (check.timeout() != 0 && check.inter() != 0 && check.timeout() > check.inter())
     wrong(fmt::format("timeout {} is longer than inter {}", check.timeout(), check.inter()));
+  if (const auto problem = health::problem(response_bands(check, 1)))
+    wrong("degrade, restore, fail, recover: " + *problem);
   if (one_of(kind, {Kind::script, Kind::snmp})) {
     if (!has_object(config, word + check.content()))
       wrong(fmt::format("content is the number of a {}: {}", word, missing(word + check.content())));

@@ -19,6 +19,8 @@ using telemetry::Severity;
 constexpr milliseconds kSecond{1000};
 constexpr milliseconds kReconcile{5000};
 constexpr milliseconds kMeasured{10'000};
+/// Changes within so short a time are told together.
+constexpr milliseconds kGathered{50};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
 
@@ -183,7 +185,17 @@ void Engine::send_states(forwarding::States states) {
 void Engine::on_verdict(const TargetKey& key) {
   send_states(monitor_.state_of(key));
   states_changed_ = true;
-  announce();
+  announce_soon();
+}
+
+/// What is told looks at all targets, so that many that fail at once are told together; the dataplane has
+/// heard of each.
+void Engine::announce_soon() {
+  if (std::exchange(announcing_, true)) return;
+  seams_.timers.after(kGathered, [this] {
+    announcing_ = false;
+    announce();
+  });
 }
 
 void Engine::announce() {

@@ -93,6 +93,7 @@ class Engine {
   void publish_running();
   void send_states(forwarding::States states);
   void on_verdict(const TargetKey& key);
+  void announce_soon();
   void announce();
   void reconcile_kernel();
   void every_second();
@@ -119,6 +120,7 @@ class Engine {
   telemetry::AttackWatch session_watch_;
   std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
+  bool announcing_ = false;     ///< soon
   bool states_changed_ = true;  ///< since they were last stored
   bool booted_ = false;         ///< this is the first start since the machine's
   bool withheld_ =

@@ -92,10 +92,10 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
       forget(old);
     }
   targets_ = std::move(next);
-  keys_.clear();
+  by_id_.clear();
   yielding_.clear();
+  for (auto entry = targets_.begin(); entry != targets_.end(); ++entry) by_id_[entry->second.id] = entry;
   for (auto& [key, watched] : targets_) {
-    keys_[watched.id] = key;
     dormant_.erase(service_of(key));
     update(key, watched, targets.at(key));
     if (watched.target.yields_to.empty())
@@ -203,15 +203,13 @@ std::uint64_t Monitor::next_check_unix_ms(const Watched& watched) const {
 }
 
 Watched* Monitor::find(probe::TargetId id) {
-  const auto found = keys_.find(id);
-  return found == keys_.end() ? nullptr : &targets_.at(found->second);
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &found->second->second;
 }
 
 void Monitor::feed(probe::TargetId id, const health::Event& event) {
-  Watched* watched = find(id);
-  if (watched == nullptr) return;
-  const TargetKey key = keys_.at(id);
-  advance(key, *watched, event);
+  const auto found = by_id_.find(id);
+  if (found != by_id_.end()) advance(found->second->first, found->second->second, event);
 }
 
 void Monitor::advance(const TargetKey& key, Watched& watched, const health::Event& event) {

@@ -141,7 +141,7 @@ class Monitor {
   const Clock& clock_;
   std::function<void(const TargetKey&)> on_verdict_;
   Targets targets_;
-  std::unordered_map<probe::TargetId, TargetKey> keys_;
+  std::unordered_map<probe::TargetId, Targets::iterator> by_id_;
   std::vector<TargetKey> yielding_;  ///< those with a target to yield to
   std::map<std::uint32_t, Setting> operations_;
   std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when

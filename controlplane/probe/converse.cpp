@@ -21,9 +21,11 @@ asio::awaitable<void> say(Connection& connection, const std::string& text) {
 /// Ends the reading when patience has run out.
 void watch(Connection& connection, std::optional<std::chrono::milliseconds> patience) {
   if (!patience) return;
+  connection.late = false;
   connection.patience.expires_after(*patience);
   connection.patience.async_wait([kept = connection.shared_from_this()](const auto& stopped) {
-    if (stopped || kept->reported()) return;
+    const bool earlier = kept->patience.expiry() > std::chrono::steady_clock::now();  // another runs by now
+    if (stopped || earlier || kept->reported()) return;
     kept->late = true;
     boost::system::error_code ignored;
     kept->socket.cancel(ignored);
@@ -55,12 +57,15 @@ asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
       continue;
     }
     watch(connection, turn.patience);
-    const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
-    const bool late = std::exchange(connection.late, false);
-    if (error && error != asio::error::eof && !late) co_return connection.fail(error);
-    if (error && late)
+    if (std::exchange(connection.late, false)) {
       turn = conversation.late();
-    else if (error)
+      continue;
+    }
+    const auto [error, length] = co_await connection.socket.async_read_some(asio::buffer(bytes), kAwait);
+    turn = {};
+    if (error == asio::error::operation_aborted && connection.late) continue;
+    if (error && error != asio::error::eof) co_return connection.fail(error);
+    if (error)
       turn = {{}, conversation.end()};
     else
       turn = conversation.hear({bytes.data(), length});

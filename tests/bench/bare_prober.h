@@ -16,6 +16,7 @@ struct BareShare {
   double core = 0;
   std::uint64_t done = 0;
 };
-[[nodiscard]] BareShare bare_probes(std::uint16_t port, unsigned rate, bool tls, std::chrono::milliseconds time);
+[[nodiscard]] BareShare bare_probes(std::uint16_t port, unsigned rate, bool tls,
+                                    std::chrono::milliseconds time);
 
 }  // namespace headgate::bench

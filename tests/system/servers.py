@@ -55,6 +55,7 @@ def prepare(number):
     home = folder(number)
     for name in ("www", "tmp", "ftp", "empty"):
         (home / name).mkdir(parents=True, exist_ok=True)
+    (home / "ftp/who").write_text(f"server-{number}\n")
     for name in ("ftp", "empty"):
         (home / name).chmod(0o555)  # vsftpd refuses a writable root
     (home / "www/index.html").write_text(f"server-{number}\n")
