@@ -29,7 +29,7 @@ const Member* home(const Choosing& choosing, std::uint32_t number) noexcept {
   for (const auto& entry : members_of(service, number)) {
     const Member& member = service.members[entry.second];
     if (choosing.shared.state(member.binding).opens_for_bound() &&
-        takes_part(service, choosing.selection, choosing.shared, entry.second))
+        round_of(service, choosing.selection, choosing.shared, entry.second) != forwarding::CLOSED)
       return &member;
   }
   return nullptr;
@@ -59,10 +59,10 @@ Persistence::Held hold(const Choosing& choosing, Persistence::Key& key) noexcept
 
 }  // namespace
 
-bool takes(const Choosing& choosing, const Member& member) noexcept {
+forwarding::Admission round_of(const Choosing& choosing, const Member& member) noexcept {
+  if (!choosing.shared.state(member.binding).opens()) return forwarding::CLOSED;
   const auto position = static_cast<std::uint16_t>(&member - choosing.service.members.data());
-  return choosing.shared.state(member.binding).opens() &&
-         takes_part(choosing.service, choosing.selection, choosing.shared, position);
+  return round_of(choosing.service, choosing.selection, choosing.shared, position);
 }
 
 Chosen choose(const Choosing& choosing, const Asking& asking, Tick now) noexcept {

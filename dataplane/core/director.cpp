@@ -84,7 +84,7 @@ Service Director::place(const forwarding::Service& service, std::uint32_t index)
                  .max_available = service.max_available(),
                  .persist_seconds = service.persist_seconds(),
                  .group = service.group()};
-  // First the group itself, so that a member's position is its place (selection.h, takes_part).
+  // First the group itself, so that a member's position is its place (selection.h, round_of).
   const auto place_all = [&](std::uint32_t group, const auto& members) {
     std::vector<Place> places;
     for (const auto& member : members)
@@ -302,9 +302,11 @@ void Director::set_states(const forwarding::States& states) {
 
 void Director::take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched) {
   Target& target = targets_[target_key<TargetKey>(state.target())];
+  const bool scored = !target.state || target.state->score() != state.score();
   target.state = state;
   for (const auto& [service, slot] : target.uses) {
-    if (admit(slot, state)) touched.insert(service);
+    const bool weighs = scored && layout_->services[service].metric == forwarding::HEALTH;
+    if (admit(slot, state) || weighs) touched.insert(service);
   }
 }
 

@@ -190,6 +190,7 @@ class Director {
   [[nodiscard]] bool group_closed(const Service& service);
   [[nodiscard]] std::vector<std::uint32_t> weights(const Service& service) const;
   [[nodiscard]] std::vector<std::uint32_t> measured_weights(const Service& service) const;
+  [[nodiscard]] std::uint32_t score_of(const Bound& bound) const;
   [[nodiscard]] std::uint32_t ramp_seconds(const Service& service, const Bound& bound) const;
   [[nodiscard]] bool ramping(const Service& service) const;
   void count_activations(const Service& service, const Selection& selection, const Selection* before);

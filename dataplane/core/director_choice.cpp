@@ -23,7 +23,8 @@ bool measured(const Service& service) {
 
 bool weighted(const Service& service) {
   return service.metric == forwarding::LEASTCONNS || service.metric == forwarding::SVCLEAST ||
-         service.metric == forwarding::ROUNDROBIN || measured(service);
+         service.metric == forwarding::ROUNDROBIN || service.metric == forwarding::HEALTH ||
+         measured(service);
 }
 
 }  // namespace
@@ -32,11 +33,12 @@ bool weighted(const Service& service) {
 // selections depend on has changed.
 bool Director::admit(BindingSlot slot, const forwarding::TargetState& state) {
   Bound& bound = bound_[slot];
-  const bool rests = bound.resting && state.admission() == forwarding::OPEN;
+  const bool rests = bound.resting && state.admission() >= forwarding::OPEN;
   const forwarding::Admission admission = rests ? forwarding::DRAINING : state.admission();
   const BindingState before = shared_.state(slot);
   if (before.admission == admission && before.persistent == state.persistent()) return false;
-  if (admission == forwarding::OPEN) {
+  // One that is LAST no more has few sessions, as one that comes back: it is on its way to its share again.
+  if (admission == forwarding::OPEN || (admission == forwarding::LAST && !before.opens())) {
     bound.opened = now_;
     bound.reopened = std::exchange(bound.was_open, true);
   }
@@ -142,6 +144,12 @@ std::vector<std::uint32_t> Director::measured_weights(const Service& service) co
   return inverse_weights(costs);
 }
 
+std::uint32_t Director::score_of(const Bound& bound) const {
+  const auto target = targets_.find(bound.target);
+  const bool known = target != targets_.end() && target->second.state && target->second.state->score() != 0;
+  return known ? target->second.state->score() : kBestScore;
+}
+
 std::vector<std::uint32_t> Director::weights(const Service& service) const {
   std::vector<std::uint32_t> fine;
   if (measured(service)) {
@@ -151,6 +159,7 @@ std::vector<std::uint32_t> Director::weights(const Service& service) const {
   }
   for (std::size_t i = 0; i < service.members.size(); ++i) {
     const Bound& bound = bound_[service.members[i].binding];
+    if (service.metric == forwarding::HEALTH) fine[i] = by_score(fine[i], score_of(bound));
     const std::uint32_t seconds = ramp_seconds(service, bound);
     if (seconds == 0) continue;
     fine[i] = ramped(fine[i], static_cast<std::uint32_t>(std::max(now_->since(*bound.opened), 0)), seconds);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -20,10 +21,12 @@ struct Offer {
   return offer.member == nullptr ? Turns::kFull : (std::uint64_t{offer.sessions} << 24) / weight;
 }
 
-/// What the places of a service offer, by the states and counts as they are now.
+/// What the places of a service offer in one round, by the states and counts as they are now. Whoever has an
+/// earlier round than this one is offered too: it may have come to that just now.
 struct Offers {
   const Service& service;
   const Shared& shared;
+  forwarding::Admission turn = forwarding::OPEN;  ///< whose round it is: of those that are OPEN, or LAST
 
   /// Whether the metric goes by numbers of sessions.
   [[nodiscard]] bool counts() const noexcept {
@@ -40,12 +43,28 @@ struct Offers {
     return member.maxcon == 0 ||
            shared.tallies[member.real].current.load(std::memory_order_relaxed) < member.maxcon;
   }
-  /// Of those who stand in for a place.
-  [[nodiscard]] Offer stand_in(const Place& place) const noexcept;
+  [[nodiscard]] BindingState state(std::uint16_t member) const noexcept {
+    return shared.state(service.members[member].binding);
+  }
+  /// The round in which a backup may stand in for a member in this state: not before that one's own. CLOSED:
+  /// in none.
+  [[nodiscard]] forwarding::Admission round_of(BindingState own, std::uint16_t backup) const noexcept {
+    const BindingState other = state(backup);
+    if (!other.opens()) return forwarding::CLOSED;
+    return own.opens() ? std::max(own.admission, other.admission) : other.admission;
+  }
+  /// Whether it has come, for whoever has this one.
+  [[nodiscard]] bool has_come(forwarding::Admission round) const noexcept {
+    return round >= forwarding::OPEN && round <= turn;
+  }
+  /// Of those who stand in for a place, whose own member is in this state.
+  [[nodiscard]] Offer stand_in(const Place& place, BindingState own) const noexcept;
   /// Of its own member, or of a stand-in where that is needed.
   [[nodiscard]] Offer of(const Place& place) const noexcept;
-  /// Whether a member is one of those who take a place's sessions in its stead.
+  /// Whether a member is one of those who take a place's sessions in its stead, in whatever round.
   [[nodiscard]] bool stands_in(const Place& place, std::uint16_t member) const noexcept;
+  /// The round in which a place hands its sessions to a member, itself or in its stead; CLOSED: in none.
+  [[nodiscard]] forwarding::Admission round_of(const Place& place, std::uint16_t member) const noexcept;
   /// What a worker remembers of an offer: by_another() unless the place's own member makes it.
   [[nodiscard]] Selection::View::Seen seen(const Place& place, const Offer& offer) const noexcept {
     if (offer.member != &service.members[place.member]) return {};

@@ -158,7 +158,7 @@ bool Switch::still_serves(BindingSlot slot) noexcept {
 
 // A client may use one port towards two services with a common server; the replies of the two sessions could
 // not be told apart. So a server that already talks to this very client port under another session is passed
-// over for the least loaded one that does not.
+// over for the least loaded one that does not, in the first round that has one.
 Chosen Switch::choose_other(const Event& event, const Choosing& choosing, Chosen chosen) noexcept {
   shared_.give_back(chosen.member->real);
   chosen.member = least_loaded(event, choosing);
@@ -172,15 +172,19 @@ Chosen Switch::choose_other(const Event& event, const Choosing& choosing, Chosen
 const Member* Switch::least_loaded(const Event& event, const Choosing& choosing) noexcept {
   const Member* best = nullptr;
   std::uint64_t least = 0;
+  auto earliest = forwarding::LAST;
   for (const Member& member : choosing.service.members) {
     const std::uint64_t load = shared_.tallies[member.real].current.load(std::memory_order_relaxed);
     const bool full = member.maxcon != 0 && load >= member.maxcon;
-    if (full || (best != nullptr && load * best->weight >= least * member.weight)) continue;
-    if (!takes(choosing, member)) continue;
+    const forwarding::Admission round = full ? forwarding::CLOSED : round_of(choosing, member);
+    if (round == forwarding::CLOSED || round > earliest) continue;
+    const bool earlier = round < earliest;
+    if (!earlier && best != nullptr && load * best->weight >= least * member.weight) continue;
     const Session* taken = holder(event, member, hash_from_real(event, member));
     if (taken != nullptr && !gives_way(*taken)) continue;
     best = &member;
     least = load;
+    earliest = round;
   }
   return best;
 }

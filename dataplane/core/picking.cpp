@@ -12,13 +12,13 @@ namespace {
 
 struct Picking : Offers {
   Shared& changed;  // the same, for reserving
-  const Selection& selection;
   const Asking& asking;
 
   [[nodiscard]] const Member* take(const Place& place) const noexcept;
   [[nodiscard]] const Member* reserve(const Place& place, const Member& member) const noexcept;
   [[nodiscard]] std::uint64_t key() const noexcept;
-  [[nodiscard]] const Member* pick(std::size_t tier) const noexcept;
+  [[nodiscard]] const Member* pick(const std::vector<Place>& places,
+                                   const Selection::Tier& tier) const noexcept;
 };
 
 // Reserves a session and keeps book of overflows. Null when another worker was faster.
@@ -167,9 +167,7 @@ const Member* by_table(const Picking& picking, const std::vector<Place>& places,
   return from(picking, places, tier.open, static_cast<std::uint64_t>(best - tier.open.begin()));
 }
 
-const Member* Picking::pick(std::size_t number) const noexcept {
-  const std::vector<Place>& places = service.tiers[number];
-  const Selection::Tier& tier = selection.tiers[number];
+const Member* Picking::pick(const std::vector<Place>& places, const Selection::Tier& tier) const noexcept {
   if (tier.open.empty()) return nullptr;
   switch (service.metric) {
     case forwarding::HASH:
@@ -191,9 +189,11 @@ const Member* pick(const Service& service, const Selection& selection, Shared& s
                    const Asking& asking) noexcept {
   assert(selection.tiers.empty() || selection.tiers[0].views.empty() ||
          asking.worker < selection.tiers[0].views.size());
-  const Picking picking{{service, shared}, shared, selection, asking};
+  const Picking picking{{service, shared}, shared, asking};
+  const Picking last{{service, shared, forwarding::LAST}, shared, asking};
   for (std::size_t tier = 0; tier < selection.tiers.size(); ++tier) {
-    const Member* member = picking.pick(tier);
+    const Member* member = picking.pick(service.tiers[tier], selection.tiers[tier]);
+    if (member == nullptr) member = last.pick(service.tiers[tier], selection.last_round(tier));
     if (member == nullptr) continue;
     if (selection.tiers.size() > 1 && !service.tiers[1].empty()) {
       const BindingSlot first = service.members[service.tiers[1].front().member].binding;
@@ -204,22 +204,25 @@ const Member* pick(const Service& service, const Selection& selection, Shared& s
   return nullptr;
 }
 
-bool takes_part(const Service& service, const Selection& selection, const Shared& shared,
-                std::uint16_t member) noexcept {
-  if (service.tiers.empty()) return false;
+forwarding::Admission round_of(const Service& service, const Selection& selection, const Shared& shared,
+                               std::uint16_t member) noexcept {
+  if (service.tiers.empty()) return forwarding::CLOSED;
+  const Offers open{service, shared};
+  const Offers last{service, shared, forwarding::LAST};
   const bool in_group = member < service.tiers[0].size() && service.tiers[0][member].member == member;
-  if (in_group && !selection.group_closed) return true;
-  const Offers offers{service, shared};
+  if (in_group && !selection.group_closed) return open.round_of(service.tiers[0][member], member);
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
-    if (selection.tiers[tier].open.empty()) continue;
+    if (!selection.has_open(tier)) continue;
+    auto round = forwarding::CLOSED;
     bool takes = false;
     for (const Place& place : service.tiers[tier]) {
-      if (place.member == member || offers.stands_in(place, member)) return true;
-      takes = takes || offers.of(place).member != nullptr;
+      const forwarding::Admission here = open.round_of(place, member);
+      if (round != forwarding::OPEN && here != forwarding::CLOSED) round = here;
+      takes = takes || open.of(place).member != nullptr || last.of(place).member != nullptr;
     }
-    if (takes) return false;  // it is in charge
+    if (round != forwarding::CLOSED || takes) return round;  // it is in charge
   }
-  return false;
+  return forwarding::CLOSED;
 }
 
 }  // namespace headgate::core

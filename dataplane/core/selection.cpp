@@ -13,24 +13,23 @@ bool by_turns(forwarding::Metric metric) noexcept {
   return metric != forwarding::HASH && metric != forwarding::PHASH && metric != forwarding::MINMISSES;
 }
 
-bool opens(const Service& service, const Shared& shared, std::uint16_t member) noexcept {
-  return shared.state(service.members[member].binding).opens();
-}
-
 // Who would take the turn of a place by the states alone, whatever the limits.
-std::optional<std::uint16_t> holder(const Service& service, const Shared& shared, const Place& place) {
-  if (opens(service, shared, place.member)) return place.member;
+std::optional<std::uint16_t> holder(const Offers& offers, const Place& place) {
+  const BindingState own = offers.state(place.member);
+  if (own.admission == offers.turn) return place.member;
+  if (own.opens() && !place.overflow) return std::nullopt;
   for (const std::uint16_t backup : place.backups)
-    if (opens(service, shared, backup)) return backup;
+    if (offers.round_of(own, backup) == offers.turn) return backup;
   return std::nullopt;
 }
 
 // Whether a place has nobody but its taker to offer, whatever becomes of limits.
-bool offers_one(const Service& service, const Shared& shared, const Place& place) {
-  const bool open = opens(service, shared, place.member);
+bool offers_one(const Offers& offers, const Place& place) {
+  const BindingState own = offers.state(place.member);
+  const bool alone = own.opens() && !place.overflow;
   const auto stand_ins = std::ranges::count_if(
-      place.backups, [&](std::uint16_t backup) { return opens(service, shared, backup); });
-  return open ? !place.overflow || stand_ins == 0 : stand_ins == 1;
+      place.backups, [&](std::uint16_t backup) { return offers.round_of(own, backup) == offers.turn; });
+  return (own.admission == offers.turn ? 1 : 0) + (alone ? 0 : stand_ins) == 1;
 }
 
 std::uint64_t identity(const Member& member) {
@@ -54,16 +53,16 @@ std::uint32_t fine_weight(const Service& service, const SelectionTerms& terms, s
 
 // Fills in the open places. One server that alone can take the turns of several places takes them as one,
 // with the sum of their weights: by leastconns it would have the share of a single one otherwise.
-void open_places(const Service& service, const Shared& shared, const SelectionTerms& terms,
-                 std::size_t number, Selection::Tier& tier) {
-  const std::vector<Place>& places = service.tiers[number];
+void open_places(const Offers& offers, const SelectionTerms& terms, const std::vector<Place>& places,
+                 Selection::Tier& tier) {
+  const Service& service = offers.service;
   constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> seats(by_turns(service.metric) ? service.members.size() : 0, kNone);  // by member
   for (std::size_t p = 0; p < places.size(); ++p) {
-    const auto taker = holder(service, shared, places[p]);
+    const auto taker = holder(offers, places[p]);
     if (!taker) continue;
     const std::uint32_t weight = fine_weight(service, terms, places[p].member);
-    const bool alone = !seats.empty() && offers_one(service, shared, places[p]);
+    const bool alone = !seats.empty() && offers_one(offers, places[p]);
     if (alone && seats[*taker] != kNone) {
       tier.weights[seats[*taker]] += weight;
       continue;
@@ -98,28 +97,39 @@ Selection::View first_view(const Offers& offers, const std::vector<Place>& place
   return view;
 }
 
-Selection::Tier tier_of(const Service& service, const Shared& shared, const SelectionTerms& terms,
-                        std::size_t number) {
-  Selection::Tier tier{.table = table_of(service, number, terms.before)};
+// One tier in the round of `offers`; `before` is what it was in that round, or null.
+Selection::Tier tier_of(const Offers& offers, const SelectionTerms& terms, std::size_t number,
+                        const Selection::Tier* before) {
+  Selection::Tier tier;
   if (number == 0 && terms.group_closed) return tier;
-  open_places(service, shared, terms, number, tier);
-  if (!by_turns(service.metric)) return tier;
-  const bool known = terms.before != nullptr && number < terms.before->tiers.size();
+  const std::vector<Place>& places = offers.service.tiers[number];
+  open_places(offers, terms, places, tier);
+  if (!by_turns(offers.service.metric)) return tier;
   std::vector<std::uint64_t> loads;
-  tier.views.assign(terms.workers, first_view({service, shared}, service.tiers[number], tier, loads));
-  for (unsigned worker = 0; worker < terms.workers; ++worker) {
-    const auto* before = known ? &terms.before->tiers[number] : nullptr;
+  tier.views.assign(terms.workers, first_view(offers, places, tier, loads));
+  for (unsigned worker = 0; worker < terms.workers; ++worker)
     tier.views[worker].turns = Turns(tier.weights, loads, first_turn(tier, worker, terms.workers, before));
-  }
   return tier;
 }
 
+std::vector<Selection::Tier> tiers_of(const Offers& offers, const SelectionTerms& terms,
+                                      std::vector<Selection::Tier> Selection::*round) {
+  std::vector<Selection::Tier> tiers;
+  for (std::size_t number = 0; number < offers.service.tiers.size(); ++number) {
+    const bool known = terms.before != nullptr && number < (terms.before->*round).size();
+    tiers.push_back(tier_of(offers, terms, number, known ? &(terms.before->*round)[number] : nullptr));
+  }
+  return tiers;
+}
+
 std::vector<BindingSlot> members_stood_in_for(const Service& service, const Shared& shared) {
+  const Offers offers{service, shared};
+  const auto opens = [&](std::uint16_t member) { return offers.state(member).opens(); };
   std::vector<BindingSlot> closed;
   for (const auto& places : service.tiers) {
     for (const Place& place : places) {
-      const auto taker = holder(service, shared, place);
-      if (taker && *taker != place.member) closed.push_back(service.members[place.member].binding);
+      if (!opens(place.member) && std::ranges::any_of(place.backups, opens))
+        closed.push_back(service.members[place.member].binding);
     }
   }
   std::ranges::sort(closed);
@@ -129,16 +139,26 @@ std::vector<BindingSlot> members_stood_in_for(const Service& service, const Shar
 }  // namespace
 
 std::size_t Selection::in_charge() const noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::find_if(tiers, [](const Tier& tier) { return !tier.open.empty(); }) - tiers.begin());
+  std::size_t tier = 0;
+  while (tier < tiers.size() && !has_open(tier)) ++tier;
+  return tier;
 }
 
 std::shared_ptr<const Selection> select(const Service& service, const Shared& shared,
                                         const SelectionTerms& terms) {
   auto selection = std::make_shared<Selection>();
   selection->group_closed = terms.group_closed;
+  selection->tiers = tiers_of({service, shared}, terms, &Selection::tiers);
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier)
-    selection->tiers.push_back(tier_of(service, shared, terms, tier));
+    selection->tiers[tier].table = table_of(service, tier, terms.before);
+  const auto is_last = [&](const Member& member) {
+    return shared.state(member.binding).admission == forwarding::LAST;
+  };
+  if (std::ranges::any_of(service.members, is_last)) {
+    selection->last = tiers_of({service, shared, forwarding::LAST}, terms, &Selection::last);
+    for (std::size_t tier = 0; tier < selection->tiers.size(); ++tier)
+      selection->last[tier].table = selection->tiers[tier].table;
+  }
   selection->stood_in_for = members_stood_in_for(service, shared);
   return selection;
 }

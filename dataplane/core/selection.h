@@ -37,6 +37,7 @@ struct Selection {
     std::size_t others = 0;         ///< how many of `seen` are by_another()
     std::uint32_t last = kNoPlace;  ///< the place taken last; the control thread reads it (atomic_ref)
   };
+  /// A tier in one round.
   struct Tier {
     std::vector<std::uint16_t> open;      ///< places that take sessions, themselves or by a stand-in
     std::vector<std::uint32_t> weights;   ///< fine weights of the open places
@@ -44,9 +45,18 @@ struct Selection {
     mutable std::vector<View> views;      ///< metrics by turns: by worker
   };
   std::vector<Tier> tiers;
+  std::vector<Tier> last;                 ///< the same in the round of those that are LAST; empty: nobody is
   bool group_closed = false;              ///< the first tier takes no sessions, whoever of it is open
   std::vector<BindingSlot> stood_in_for;  ///< closed members for which a backup is open; sorted
 
+  /// A tier in the round of those that are LAST. Where nobody was, the open ones may be by now.
+  [[nodiscard]] const Tier& last_round(std::size_t tier) const noexcept {
+    return last.empty() ? tiers[tier] : last[tier];
+  }
+  /// Whether a tier has an open place, in either round.
+  [[nodiscard]] bool has_open(std::size_t tier) const noexcept {
+    return !tiers[tier].open.empty() || (!last.empty() && !last[tier].open.empty());
+  }
   /// The first tier with an open place; the number of tiers when there is none.
   [[nodiscard]] std::size_t in_charge() const noexcept;
 };
@@ -76,9 +86,11 @@ struct Asking {
 ///
 /// A place is taken by its member, by the least loaded of its stand-ins when the member is not open or, with
 /// `overflow`, at its maxcon, and else passed over. States and maxcon are looked at as they are now. When no
-/// place of the group takes the session, the next tier is asked.
+/// place of the group takes the session, those that are LAST have their round; when none of them takes it
+/// either, the next tier is asked. So a server that is LAST has failed for nobody: its backups stand in for
+/// it only in its own round, where it is full.
 ///
-/// - roundrobin, response, bandwidth: turns by weight; workers begin at different members.
+/// - roundrobin, response, bandwidth, health: turns by weight; workers begin at different members.
 /// - leastconns: fewest open sessions of the real server by weight, over all workers and services; among
 ///   equals the next in turn. svcleast: of this service.
 /// - hash: by the client, over the open places. phash: over all; only who would have a closed one is hashed
@@ -92,12 +104,12 @@ struct Asking {
 [[nodiscard]] const Member* pick(const Service& service, const Selection& selection, Shared& shared,
                                  const Asking& asking) noexcept;
 
-/// Whether a place of the service would hand new sessions to this member now: a bound client may come back
-/// to a stand-in only as long as it stands in.
-/// So does a member of the group itself, unless too few are available (minthrsh), and one of a group that is
+/// The round in which a place of the service would hand new sessions to this member now, CLOSED when none
+/// would: a bound client may come back to a stand-in only as long as it stands in.
+/// A member of the group itself has one, unless too few are available (minthrsh), and one of a group that is
 /// in charge.
-[[nodiscard]] bool takes_part(const Service& service, const Selection& selection, const Shared& shared,
-                              std::uint16_t member) noexcept;
+[[nodiscard]] forwarding::Admission round_of(const Service& service, const Selection& selection,
+                                             const Shared& shared, std::uint16_t member) noexcept;
 
 constexpr std::size_t kLooks = 16;
 

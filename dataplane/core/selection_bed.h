@@ -15,7 +15,7 @@ namespace headgate::core {
 
 inline constexpr std::array kMetrics = {forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,
                                         forwarding::MINMISSES,  forwarding::PHASH,      forwarding::RESPONSE,
-                                        forwarding::BANDWIDTH,  forwarding::SVCLEAST};
+                                        forwarding::BANDWIDTH,  forwarding::SVCLEAST,   forwarding::HEALTH};
 
 [[nodiscard]] constexpr Ipv4 client(std::uint32_t number) {
   return {0x0a000000u + number};

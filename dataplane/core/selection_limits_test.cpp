@@ -232,7 +232,7 @@ TEST(TakesPart, AStandInDoesOnlyAsLongAsItStandsIn) {
   choice.place(0).backups = {backup};
   choice.renew();
   const auto part = [&](std::uint16_t member) {
-    return takes_part(choice.service, *choice.selection, choice.shared, member);
+    return round_of(choice.service, *choice.selection, choice.shared, member) != forwarding::CLOSED;
   };
   EXPECT_TRUE(part(0) && part(1));
   EXPECT_FALSE(part(2) || part(3) || part(backup));

@@ -49,9 +49,11 @@ struct BindingState {
   std::uint16_t epoch = 0;
   bool persistent = false;  ///< draining, but clients that are bound to it may open sessions
 
-  [[nodiscard]] bool opens() const noexcept { return admission == forwarding::OPEN; }
+  /// Whether it takes new sessions, be it at last.
+  [[nodiscard]] bool opens() const noexcept { return admission >= forwarding::OPEN; }
   /// Whether a client that is bound to it may open a session.
   [[nodiscard]] bool opens_for_bound() const noexcept { return opens() || persistent; }
+  static_assert(forwarding::LAST > forwarding::OPEN && forwarding::OPEN > forwarding::DRAINING);
   [[nodiscard]] bool serves(std::uint16_t session_epoch) const noexcept {
     return admission != forwarding::CLOSED && epoch == session_epoch;
   }

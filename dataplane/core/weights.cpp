@@ -19,6 +19,11 @@ std::uint32_t ramped(std::uint32_t weight, std::uint32_t ticks, std::uint32_t se
   return std::max(static_cast<std::uint32_t>(std::uint64_t{weight} * ticks / whole), 1u);
 }
 
+std::uint32_t by_score(std::uint32_t weight, std::uint32_t score) noexcept {
+  const std::uint64_t share = std::uint64_t{weight} * std::min(score, kBestScore) / kBestScore;
+  return std::max(static_cast<std::uint32_t>(share), 1u);
+}
+
 std::vector<std::uint32_t> inverse_weights(std::span<const std::uint64_t> costs) {
   std::vector<std::uint32_t> weights;
   if (costs.empty()) return weights;

@@ -16,6 +16,12 @@ constexpr std::uint32_t kRecoverySeconds = 30;
 /// in proportion to the time, at least 1, and `weight` from then on (reference 3.3, slowstr).
 [[nodiscard]] std::uint32_t ramped(std::uint32_t weight, std::uint32_t ticks, std::uint32_t seconds) noexcept;
 
+constexpr std::uint32_t kBestScore = 10;
+
+/// A fine weight in proportion to a score of its target (metric health), at least 1. More than the best score
+/// is the best.
+[[nodiscard]] std::uint32_t by_score(std::uint32_t weight, std::uint32_t score) noexcept;
+
 /// Weights in inverse proportion to what servers cost, a reply time or octets (reference 3.1, response and
 /// bandwidth): half the cost, twice the weight. 48 kWeightUnit for the least cost, and kWeightUnit at least,
 /// so that nobody is forgotten: the range of configured weights. A cost of 0 is less than any other.

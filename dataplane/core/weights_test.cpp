@@ -23,6 +23,14 @@ TEST(Ramp, GrowsWithTheTimeUpToTheWeight) {
   EXPECT_EQ(ramped(65535 * kWeightUnit, 1, 134217727), 1u);
 }
 
+TEST(ByScore, IsAShareInTenthsAndNeverNothing) {
+  EXPECT_EQ(by_score(kWeightUnit, 10), kWeightUnit);
+  EXPECT_EQ(by_score(kWeightUnit, 5), kWeightUnit / 2);
+  EXPECT_EQ(by_score(1, 1), 1u);
+  EXPECT_EQ(by_score(kWeightUnit, 200), kWeightUnit);
+  EXPECT_EQ(by_score(0xffffffff, 9), 3865470565u);
+}
+
 TEST(InverseWeights, HalfTheCostIsTwiceTheWeight) {
   EXPECT_EQ(inverse_weights(Costs{100, 200, 400}),
             (Weights{48 * kWeightUnit, 24 * kWeightUnit, 12 * kWeightUnit}));

@@ -12,7 +12,7 @@ namespace headgate::testing::plain {
 
 // By states alone, whatever the limits.
 bool PlainSwitch::is_open(const Service& service, std::size_t tier) const {
-  const auto opens = [](const auto& binding) { return binding->admission == forwarding::OPEN; };
+  const auto opens = [](const auto& binding) { return binding->opens(); };
   if (tier == 0 && service.closed) return false;
   return std::ranges::any_of(service.tiers[tier], [&](const Place& place) {
     return opens(place.member) || std::ranges::any_of(place.backups, opens);
@@ -21,7 +21,7 @@ bool PlainSwitch::is_open(const Service& service, std::size_t tier) const {
 
 bool PlainSwitch::stands_in(const Place& place, const Binding& binding) const {
   const Binding& own = *place.member;
-  const bool needed = own.admission != forwarding::OPEN || (place.overflow && !takes(own));
+  const bool needed = !own.opens() || (place.overflow && !takes(own));
   return needed &&
          std::ranges::any_of(place.backups, [&](const auto& backup) { return backup.get() == &binding; });
 }
@@ -43,7 +43,7 @@ bool PlainSwitch::takes_part(const Service& service, const Binding& binding) con
 
 std::shared_ptr<Binding> PlainSwitch::home(const Service& service, std::uint32_t real) const {
   for (const auto& member : service.members) {
-    const bool opens = member->admission == forwarding::OPEN || member->persistent;
+    const bool opens = member->opens() || member->persistent;
     if (member->key.real == real && opens && takes_part(service, *member)) return member;
   }
   return nullptr;

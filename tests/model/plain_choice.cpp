@@ -26,38 +26,36 @@ std::uint64_t PlainSwitch::sessions_of(const Binding& binding) const {
 
 bool PlainSwitch::takes(const Binding& binding) const {
   const bool full = binding.maxcon != 0 && sessions_of(binding) >= binding.maxcon;
-  return binding.admission == forwarding::OPEN && !full;
+  return binding.opens() && !full;
 }
 
-// A member, or those who stand in for it.
-std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Place& place) const {
-  if (takes(*place.member)) return {place.member};
-  if (place.member->admission == forwarding::OPEN && !place.overflow) return {};
-  std::vector<std::shared_ptr<Binding>> out;
+// A member, or those who stand in for it. What is degraded is asked last, and so is who stands in for it.
+void PlainSwitch::add_takers(const Place& place, Takers& takers) const {
+  const Binding& own = *place.member;
+  const auto list = [&](const Binding& binding) -> Bindings& {
+    return own.degraded() || binding.degraded() ? takers.last : takers.first;
+  };
+  if (takes(own)) return list(own).push_back(place.member);
+  if (own.opens() && !place.overflow) return;
   for (const auto& backup : place.backups) {
-    if (takes(*backup)) out.push_back(backup);
+    if (takes(*backup)) list(*backup).push_back(backup);
   }
-  return out;
-}
-
-// Of one group.
-std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service, std::size_t tier) const {
-  std::vector<std::shared_ptr<Binding>> out;
-  if (tier == 0 && service.closed) return out;
-  for (const Place& place : service.tiers[tier]) {
-    const auto some = takers(place);
-    out.insert(out.end(), some.begin(), some.end());
-  }
-  return out;
 }
 
 // Of the first group that has any.
-std::vector<std::shared_ptr<Binding>> PlainSwitch::takers(const Service& service) const {
+PlainSwitch::Takers PlainSwitch::takers(const Service& service) const {
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
-    const auto out = takers(service, tier);
+    Takers out = takers(service, tier);
     if (!out.empty()) return out;
   }
   return {};
+}
+
+PlainSwitch::Takers PlainSwitch::takers(const Service& service, std::size_t tier) const {
+  Takers out;
+  if (tier == 0 && service.closed) return out;
+  for (const Place& place : service.tiers[tier]) add_takers(place, out);
+  return out;
 }
 
 // Whether the server has no other session of this client's address and port that is still alive.
@@ -75,11 +73,17 @@ Outcome PlainSwitch::open(const Packet& packet, const Service& service, const Ch
   const Remembered client = remember(packet, service);
   const bool at_home =
       client.home && (client.home->maxcon == 0 || sessions_of(*client.home) < client.home->maxcon);
-  std::vector<std::shared_ptr<Binding>> candidates = takers(service);
-  const bool refused = candidates.empty() && !at_home;
-  std::erase_if(candidates, [&](const auto& candidate) { return !is_free(packet, *candidate); });
+  const Takers all = takers(service);
+  const bool refused = all.empty() && !at_home;
+  Bindings candidates;
+  for (const Bindings& round : {all.first, all.last}) {
+    if (!candidates.empty()) break;
+    candidates = round;
+    std::erase_if(candidates, [&](const auto& candidate) { return !is_free(packet, *candidate); });
+  }
   if (at_home && is_free(packet, *client.home)) candidates = {client.home};
-  if (client.key && !refused && !client.home) bind_client(*client.key, takers(service), choice);
+  if (client.key && !refused && !client.home)
+    bind_client(*client.key, all.first.empty() ? all.last : all.first, choice);
   if (client.key && clients_.contains(*client.key)) ++clients_[*client.key].users;
   const Outcome outcome = open_at(packet, service, choice, candidates, client);
   const bool bound = outcome.fate == Fate::to_real;
@@ -146,11 +150,12 @@ Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
 }
 
 // A server that still has a connection with the same client port is passed over, and then any other may be
-// taken; nor does a stand-in have to be the least loaded of all.
+// taken; a degraded one waits for those that are not; nor does a stand-in have to be the least loaded of all.
 bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
   bool less = false, passed_over = service.closed;
   for (const Place& place : service.tiers[0]) {
-    passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member);
+    passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member) ||
+                  place.member->degraded() != chosen.degraded();
     less = less || sessions_of(*place.member) * chosen.weight < sessions_of(chosen) * place.member->weight;
   }
   return !less || passed_over;

@@ -47,6 +47,9 @@ struct Binding {
   std::uint64_t packets = 0, octets = 0;
   std::uint32_t refused = 0, unanswered = 0;  ///< not told yet
 
+  [[nodiscard]] bool degraded() const { return admission == forwarding::LAST; }
+  /// Takes new sessions, be it when nobody else does.
+  [[nodiscard]] bool opens() const { return admission == forwarding::OPEN || degraded(); }
   [[nodiscard]] std::uint16_t vport() const { return static_cast<std::uint16_t>(key.vport); }
   [[nodiscard]] std::uint16_t rport() const { return static_cast<std::uint16_t>(key.rport); }
 };

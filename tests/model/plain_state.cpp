@@ -152,7 +152,7 @@ void PlainSwitch::set_states(const forwarding::States& states) {
 
 // Closing ends every session that is not over by itself.
 void PlainSwitch::admit(Binding& binding, State state) {
-  const bool rests = binding.resting && state.admission == forwarding::OPEN;
+  const bool rests = binding.resting && state.admission >= forwarding::OPEN;
   const forwarding::Admission admission = rests ? forwarding::DRAINING : state.admission;
   binding.persistent = state.persistent && admission == forwarding::DRAINING;
   const bool closes = binding.admission != forwarding::CLOSED && admission == forwarding::CLOSED;
@@ -169,8 +169,8 @@ void PlainSwitch::admit(Binding& binding, State state) {
 // A group with too few servers that are available takes no new sessions, until there are enough.
 void PlainSwitch::close_groups() {
   for (auto& [key, service] : services_) {
-    const auto available = std::ranges::count_if(
-        service.tiers[0], [](const Place& place) { return place.member->admission == forwarding::OPEN; });
+    const auto available =
+        std::ranges::count_if(service.tiers[0], [](const Place& place) { return place.member->opens(); });
     const std::uint32_t needed = service.closed ? service.enough : service.least;
     service.closed = service.least != 0 && static_cast<std::uint32_t>(available) < needed;
   }

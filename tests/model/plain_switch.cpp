@@ -74,7 +74,7 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
   if (view.later())
     return session->terminated ? only(Fate::drop_no_session) : forward(packet, *session, from_client);
   const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck) && !view.has(kRst) && !view.has(kFin);
-  const bool gone = session->over() || session->binding->admission != forwarding::OPEN;
+  const bool gone = session->over() || !session->binding->opens();
   // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
   const bool anew = from_client && (view.tcp() ? syn && gone : session->terminated);
   if (anew) {

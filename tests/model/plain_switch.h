@@ -205,9 +205,15 @@ class PlainSwitch {
   [[nodiscard]] core::Fate fate_at(const Packet& packet, const Binding& binding);
   [[nodiscard]] std::uint64_t sessions_of(const Binding& binding) const;
   [[nodiscard]] bool takes(const Binding& binding) const;
-  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Place& place) const;
-  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Service& service) const;
-  [[nodiscard]] std::vector<std::shared_ptr<Binding>> takers(const Service& service, std::size_t tier) const;
+  using Bindings = std::vector<std::shared_ptr<Binding>>;
+  /// Who takes new sessions, and who does when none of these is left.
+  struct Takers {
+    Bindings first, last;
+    [[nodiscard]] bool empty() const { return first.empty() && last.empty(); }
+  };
+  void add_takers(const Place& place, Takers& takers) const;
+  [[nodiscard]] Takers takers(const Service& service) const;
+  [[nodiscard]] Takers takers(const Service& service, std::size_t tier) const;
   [[nodiscard]] bool takes_part(const Service& service, const Binding& binding) const;
   [[nodiscard]] bool is_open(const Service& service, std::size_t tier) const;
   [[nodiscard]] bool stands_in(const Place& place, const Binding& binding) const;

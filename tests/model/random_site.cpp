@@ -26,8 +26,9 @@ RandomSite::Service RandomSite::random_service(Dice& dice) const {
   static constexpr std::array<std::pair<int, int>, 4> kPorts = {
       {{80, 8080}, {443, 8080}, {53, 53}, {81, 81}}};
   static constexpr std::array kMetrics = {
-      forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,      forwarding::MINMISSES,
-      forwarding::PHASH,      forwarding::RESPONSE,   forwarding::BANDWIDTH, forwarding::SVCLEAST};
+      forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,
+      forwarding::MINMISSES,  forwarding::PHASH,      forwarding::RESPONSE,
+      forwarding::BANDWIDTH,  forwarding::SVCLEAST,   forwarding::HEALTH};
   const auto [vport, rport] = dice.one_of(kPorts);
   Service service{.virt = dice.between(1, kVirts),
                   .vport = static_cast<std::uint16_t>(vport),
@@ -218,9 +219,11 @@ forwarding::States RandomSite::states(Dice& dice) const {
     if (!dice.percent(chance)) continue;
     auto& state = *out.add_target();
     *state.mutable_target() = target;
-    state.set_admission(dice.percent(65)   ? forwarding::OPEN
+    state.set_admission(dice.percent(50)   ? forwarding::OPEN
+                        : dice.percent(40) ? forwarding::LAST
                         : dice.percent(40) ? forwarding::DRAINING
                                            : forwarding::CLOSED);
+    state.set_score(dice.below(11));
     state.set_persistent(dice.percent(50));
   }
   if (dice.percent(20)) {

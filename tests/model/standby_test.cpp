@@ -93,12 +93,15 @@ class Choosers {
     const auto set = [&](const forwarding::Member& member) {
       const std::string target = member.target().SerializeAsString();
       if (!seen.insert(target).second || (open_.contains(target) && !dice_.percent(20))) return;
-      open_[target] = dice_.percent(60);
+      open_[target] = dice_.percent(40)   ? Availability::open
+                      : dice_.percent(40) ? Availability::last
+                                          : Availability::closed;
       auto& state = *states.add_target();
       *state.mutable_target() = member.target();
-      state.set_admission(open_[target]       ? forwarding::OPEN
-                          : dice_.percent(50) ? forwarding::DRAINING
-                                              : forwarding::CLOSED);
+      state.set_admission(open_[target] == Availability::open   ? forwarding::OPEN
+                          : open_[target] == Availability::last ? forwarding::LAST
+                          : dice_.percent(50)                   ? forwarding::DRAINING
+                                                                : forwarding::CLOSED);
     };
     for (const auto& service : told.service()) {
       for (const auto& member : service.member()) {
@@ -115,7 +118,7 @@ class Choosers {
     return {.availability =
                 [this](const forwarding::Member& member) {
                   const auto known = open_.find(member.target().SerializeAsString());
-                  return known != open_.end() && known->second ? Availability::open : Availability::closed;
+                  return known != open_.end() ? known->second : Availability::closed;
                 },
             .full = full_,
             .was_short = was_short};
@@ -153,7 +156,7 @@ class Choosers {
   Dice dice_;
   RandomSite site_;
   Reals full_;
-  std::map<std::string, bool> open_;  ///< by target
+  std::map<std::string, Availability> open_;  ///< by target
   std::map<Key, bool> was_short_;
   core::Shared shared_;
   core::Director director_{shared_};

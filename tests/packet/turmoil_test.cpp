@@ -224,7 +224,7 @@ TEST_P(Counts, EveryWayOutGivesThemBack) {
 INSTANTIATE_TEST_SUITE_P(Metrics, Counts,
                          ::testing::Values(forwarding::LEASTCONNS, forwarding::ROUNDROBIN, forwarding::HASH,
                                            forwarding::MINMISSES, forwarding::PHASH, forwarding::RESPONSE,
-                                           forwarding::BANDWIDTH, forwarding::SVCLEAST),
+                                           forwarding::BANDWIDTH, forwarding::SVCLEAST, forwarding::HEALTH),
                          [](const auto& metric) { return forwarding::Metric_Name(metric.param); });
 
 }  // namespace
