@@ -41,6 +41,8 @@ asio::awaitable<Conversation::Turn> beside(Connection& connection, Conversation&
   }
   std::array<char, 4096> bytes;
   const auto [error, length] = co_await connection.second.async_read_some(asio::buffer(bytes), kAwait);
+  boost::system::error_code ignored;
+  if (error) connection.second.close(ignored);
   co_return conversation.fetched(length);
 }
 
