@@ -328,7 +328,7 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
             "Current Layer 4 Advanced settings:\n"
             "  grace disabled, fastage 0, slowage 0, allowhc disabled,\n"
             "  pmask 255.255.255.255, pmask6 128 bits, metrci 10, rstchk enabled,\n"
-            "  intrval 0 seconds, allowlim 1048550\n"
+            "  intrval 0 seconds, allowlim 1048550, ldapver 3\n"
             "Current SYN Attack Detection settings:\n"
             "  inter 2 seconds, thrsh 10000\n"
             "Current real server group 1 settings:\n"

@@ -104,7 +104,7 @@ TEST(Completion, CompletesUniqueWordsAndListsTheOthers) {
   EXPECT_EQ(complete({}, "/c/slb/group 1/metric ", config::ADMIN),
             (Completion{"",
                         {"leastconns", "roundrobin", "hash", "minmisses", "phash", "response", "bandwidth",
-                         "svcleast"}}));
+                         "svcleast", "health"}}));
   EXPECT_EQ(complete({}, "/c/slb/group 1/metric ro", config::ADMIN), (Completion{"undrobin ", {}}));
   EXPECT_EQ(complete({}, "app", config::ADMIN), (Completion{"ly", {}}));
   EXPECT_EQ(complete({}, "diff f", config::ADMIN), (Completion{"lash", {}}));

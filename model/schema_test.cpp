@@ -148,7 +148,7 @@ TEST(Schema, FlagsAndChoicesTakeAbbreviations) {
   EXPECT_EQ(
       checked(metric, "x"),
       "Error: it: x is not allowed, allowed is leastconns, roundrobin, hash, minmisses, phash, response, "
-      "bandwidth, svcleast");
+      "bandwidth, svcleast, health");
   EXPECT_EQ(checked(entry_at("/cfg/slb/virt/service", "thash"), "sip"), "sip") << "a word may begin another";
 }
 

@@ -157,8 +157,10 @@ class ScriptConversation final : public Conversation {
     heard_ += bytes;
     total_ += bytes.size();
     if (heard_.size() > 2 * kMost) {
-      dropped_ += heard_.size() - kMost;
-      heard_.erase(0, heard_.size() - kMost);
+      const std::size_t gone = heard_.size() - kMost;
+      heard_.erase(0, gone);
+      dropped_ += gone;
+      used_ -= std::min(used_, gone);
     }
     return go_on();
   }
@@ -191,18 +193,22 @@ class ScriptConversation final : public Conversation {
     const ScriptMove& move = moves_[at_];
     if (move.send.empty()) return met(move);
     turn.say += move.send;
-    heard_.clear();
-    dropped_ = 0;
+    heard_.erase(0, packets_ ? heard_.size() : used_);
+    used_ = dropped_ = 0;
     return true;
   }
 
-  /// Whether an expectation is met by what has come since the last send, be it in whatever order.
-  [[nodiscard]] bool met(const ScriptMove& move) const {
-    if (move.expect.empty()) return !heard_.empty();
+  /// Whether an expectation is met by what has come since the last send, be it in whatever order. What a
+  /// server says beyond what meets them all answers the next send: whether it came before or after that is
+  /// chance.
+  bool met(const ScriptMove& move) {
     const std::size_t from = move.offset > dropped_ ? move.offset - dropped_ : 0;
+    if (from > heard_.size() || heard_.empty()) return false;
     const std::size_t limit = move.depth == 0 ? heard_.size() : from + move.depth;
-    if (from > heard_.size()) return false;
-    return std::string_view(heard_).substr(0, limit).find(move.expect, from) != std::string::npos;
+    const std::size_t found = std::string_view(heard_).substr(0, limit).find(move.expect, from);
+    if (found == std::string::npos) return false;
+    used_ = std::max(used_, found + std::max<std::size_t>(move.expect.size(), 1));
+    return true;
   }
 
   /// Answers longer than that are looked at from their end.
@@ -214,6 +220,7 @@ class ScriptConversation final : public Conversation {
   std::size_t waits_for_ = std::string::npos;
   std::string heard_;        ///< since the last send, without what was dropped
   std::size_t dropped_ = 0;  ///< of the answer, from its beginning
+  std::size_t used_ = 0;     ///< so much of it has met expectations
   std::size_t total_ = 0;
 };
 

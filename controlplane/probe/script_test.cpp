@@ -114,6 +114,12 @@ TEST(ScriptTalk, AnAnswerToAnEarlierSendMeetsNoLaterExpectation) {
   EXPECT_EQ(on(leg, Carrier::stream, {"ok", "ok"}).outcome, kPassed);
 }
 
+TEST(ScriptTalk, WhatIsSaidTooSoonAnswersTheNextSend) {
+  const auto leg =
+      legs({{Verb::open, "1"}, {Verb::expect, "ok"}, {Verb::send, "x"}, {Verb::expect, "ok"}})[0];
+  EXPECT_EQ(on(leg, Carrier::stream, {"ok ok"}).outcome, kPassed);
+}
+
 TEST(ScriptTalk, ExpectationsAreMetInWhateverOrderTheAnswerHasThem) {
   const auto leg = legs({{Verb::open, "1"}, {Verb::expect, "b"}, {Verb::expect, "a"}})[0];
   EXPECT_EQ(on(leg, Carrier::stream, {"ab"}).outcome, kPassed);

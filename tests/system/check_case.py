@@ -27,11 +27,11 @@ class CheckCase(LabCase):
 
     def setUp(self):
         super().setUp()
-        self.serve()
         for real, address in ADDRESSES.items():
             prefix = f"{address}/{LENGTHS[real]}"
             network.address(NAMESPACE, "eth0", prefix)
             self.addCleanup(sh, "ip", "-n", NAMESPACE, "addr", "del", prefix, "dev", "eth0")
+        self.serve()
         self.addCleanup(self.switch.change, "/c/slb/virt 8/del", "/c/slb/virt 9/del",
                         *[f"/c/slb/group {group}/del" for word in self.CHECKS for group in self.groups(word)],
                         "/c/slb/real 61/del", "/c/slb/real 62/del", *self.OBJECTS_GONE)
