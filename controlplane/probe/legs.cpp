@@ -39,7 +39,10 @@ std::unique_ptr<Conversation> http(const Check& check, const Ip& address, L4Port
 
 std::unique_ptr<Conversation> https(const Check& check, const Ip& address, L4Port port, const Means& means) {
   return over_tls(http(check, address, port), means.tls,
-                  {.name = check.host, .verify = check.verify, .ca = check.ca, .now = means.now});
+                  {.name = check.host.empty() ? address.text() : check.host,
+                   .verify = check.verify,
+                   .ca = check.ca,
+                   .now = means.now});
 }
 
 LdapAsk ldap_ask(const Check& check) {

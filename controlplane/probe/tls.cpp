@@ -61,6 +61,8 @@ class TlsConversation final : public Conversation {
     return said(open_ ? listen() : shake());
   }
 
+  Turn late() override { return open_ ? said(take(inner_->late())) : Conversation::late(); }
+
   Outcome end() override {
     if (open_) return inner_->end();
     return broken("closed in the tls handshake");
@@ -98,6 +100,7 @@ class TlsConversation final : public Conversation {
 
   void name_server() {
     if (wanted_.ends_with('.')) wanted_.pop_back();  // RFC 6066, 3
+    if (wanted_.starts_with('[') && wanted_.ends_with(']')) wanted_ = wanted_.substr(1, wanted_.size() - 2);
     if (wanted_.empty()) return;
     if (Ip::parse(wanted_)) {
       X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), wanted_.c_str());
@@ -140,6 +143,7 @@ class TlsConversation final : public Conversation {
   }
 
   Verdict take(Turn turn) {
+    if (turn.patience) patience_ = turn.patience;
     if (!turn.say.empty()) SSL_write(ssl_.get(), turn.say.data(), static_cast<int>(turn.say.size()));
     return turn.outcome ? ended(std::move(*turn.outcome)) : Verdict{};
   }
@@ -158,6 +162,7 @@ class TlsConversation final : public Conversation {
   /// All that OpenSSL has for the server.
   Turn said(Verdict verdict) {
     Turn turn{std::string(BIO_ctrl_pending(out_), '\0'), std::move(verdict)};
+    turn.patience = std::exchange(patience_, std::nullopt);
     if (!turn.say.empty()) BIO_read(out_, turn.say.data(), static_cast<int>(turn.say.size()));
     return turn;
   }
@@ -169,6 +174,7 @@ class TlsConversation final : public Conversation {
   BIO* in_ = BIO_new(BIO_s_mem());  // both are ssl_'s
   BIO* out_ = BIO_new(BIO_s_mem());
   Ssl ssl_;
+  std::optional<std::chrono::milliseconds> patience_;  ///< of the inner conversation, not yet passed on
   bool heard_ = false;
   bool open_ = false;
   bool asked_ = false;  ///< for a certificate of the client

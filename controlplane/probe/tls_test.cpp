@@ -61,7 +61,7 @@ TlsWish verified(std::string name = "www.example.com") {
 }
 
 /// Lets a client and a server talk, in pieces of what the server says, until the client has a verdict or
-/// there is nothing more to say.
+/// there is nothing more to say, which is the end.
 Outcome talk(Conversation& client, TlsServer& server, std::size_t piece = 1 << 20) {
   Conversation::Turn turn = client.begin();
   while (!turn.outcome) {
@@ -127,12 +127,17 @@ TEST_F(Tls, AHandshakeThatIsCutShortFailsAtTheEnd) {
   }
 }
 
-TEST_F(Tls, TheInnerConversationJudgesAStreamThatEnds) {
-  TlsServer server(signed_, {});
+TEST_F(Tls, CloseNotifyEndsTheStream) {
+  TlsServer server(signed_, {.highest = TLS1_2_VERSION});
   server.expect("ping", "po");  // and close_notify
   const auto client = over_tls(std::make_unique<Ping>(), contexts_, verified());
-  EXPECT_EQ(talk(*client, server), (Outcome{false, "ended after \"po\""}));
+  const std::string flight = server.answer(client->begin().say);
+  const std::string finished = server.answer(client->hear(flight).say);
+  const std::string page = server.answer(client->hear(finished).say);
+  EXPECT_EQ(client->hear(page).outcome, (Outcome{false, "ended after \"po\""}));
+}
 
+TEST_F(Tls, TheInnerConversationJudgesAStreamThatEnds) {
   TlsServer silent(signed_, {});
   const auto other = over_tls(std::make_unique<Ping>(), contexts_, verified());
   EXPECT_EQ(talk(*other, silent), (Outcome{false, "ended after \"\""}));
@@ -140,7 +145,7 @@ TEST_F(Tls, TheInnerConversationJudgesAStreamThatEnds) {
 
 // Reports 32.
 TEST_F(Tls, AnAddressIsNoServerName) {
-  for (const char* name : {"10.10.2.11", "2001:db8::11", ""}) {
+  for (const char* name : {"10.10.2.11", "2001:db8::11", "[2001:db8::11]", ""}) {
     TlsServer server(signed_, {});
     server.expect("ping", "pong");
     const auto client = over_tls(std::make_unique<Ping>(), contexts_, {.name = name});
@@ -153,6 +158,7 @@ TEST_F(Tls, ACertificateOfAnAddressIsForThatAddress) {
   const Identity identity = make_identity({.also = "IP:10.10.2.11,IP:2001:db8::11"}, &authority());
   EXPECT_TRUE(ping(verified("10.10.2.11"), identity).passed);
   EXPECT_TRUE(ping(verified("2001:db8::11"), identity).passed);
+  EXPECT_TRUE(ping(verified("[2001:db8::11]"), identity).passed);
   EXPECT_EQ(ping(verified("10.10.2.12"), identity),
             (Outcome{false, "certificate is for 10.10.2.11, 2001:db8::11, wanted 10.10.2.12"}));
 }
@@ -210,12 +216,13 @@ TEST_F(Tls, WhoSignedItselfOrWasSignedByStrangersIsNotTrusted) {
   EXPECT_EQ(ping(machine, signed_), (Outcome{false, "certificate is not trusted"}));
 }
 
-TEST_F(Tls, ACertificateInTheFileIsTrustedItself) {
-  const Identity own = make_identity({});
-  const TextFile file(pem(own));
-  TlsWish wish = verified();
-  wish.ca = file.path();
-  EXPECT_TRUE(ping(wish, own).passed);
+TEST_F(Tls, ACertificateInTheFileIsTrustedWhoeverSignedIt) {
+  for (const Identity& own : {make_identity({}), make_identity({}, &authority())}) {
+    const TextFile file(pem(own));
+    TlsWish wish = verified();
+    wish.ca = file.path();
+    EXPECT_EQ(ping(wish, own), (Outcome{true, "pong"}));
+  }
 }
 
 TEST_F(Tls, AFileIsReadAgainWhenItHasChanged) {
@@ -275,6 +282,36 @@ TEST_F(Tls, AServerThatWantsAClientsCertificateSaysSo) {
     EXPECT_EQ(outcome,
               (Outcome{false, fmt::format("tls alert {}, after it asked for a certificate", alert)}));
   }
+}
+
+/// Is patient twice, and then content.
+class Patient final : public Conversation {
+ public:
+  Turn begin() override { return {.say = "ping", .patience = 10ms}; }
+  Turn hear(std::string_view) override { return {}; }
+  Turn late() override {
+    return ++lates_ < 2 ? Turn{.say = "ping", .patience = 20ms} : Turn{{}, Outcome{true, "late"}};
+  }
+  Outcome end() override { return {}; }
+
+ private:
+  int lates_ = 0;
+};
+
+TEST_F(Tls, TheInnerConversationsPatienceIsPassedOn) {
+  TlsServer server(signed_, {});
+  const auto client = over_tls(std::make_unique<Patient>(), contexts_, {});
+  const auto hello = client->begin();
+  EXPECT_EQ(hello.patience, std::nullopt);
+  EXPECT_FALSE(client->late().outcome->passed);  // in the handshake
+  const auto opened = client->hear(server.answer(hello.say));
+  EXPECT_EQ(opened.patience, 10ms);
+  static_cast<void>(server.answer(opened.say));
+  const auto again = client->late();
+  EXPECT_EQ(again.patience, 20ms);
+  static_cast<void>(server.answer(again.say));
+  EXPECT_EQ(server.heard(), "pingping");
+  EXPECT_EQ(client->late().outcome, (Outcome{true, "late"}));
 }
 
 // ---- Sessions
