@@ -57,18 +57,24 @@ class FakeProber final : public probe::Prober {
   explicit FakeProber(FakeTime& time) : time_(time) {}
 
   void start(probe::TargetId target, const probe::Probe& probe, OnResult on_result) override {
+    given_up += flying_.contains(target) ? 1 : 0;
     cancel(target);
     ++probes;
+    flying_.insert(target);
     const std::pair service{probe.address.v4().value, probe.port};
+    sent[service].push_back(time_.now());
     if (silent.contains(service)) return;
     const auto slow = took.find(service);
     const milliseconds time = slow == took.end() ? milliseconds(1) : slow->second;
-    timers_[target] =
-        time_.after(time, [on_result, result = result_of(service, time)] { on_result(result); });
+    timers_[target] = time_.after(time, [this, target, on_result, result = result_of(service, time)] {
+      flying_.erase(target);
+      on_result(result);
+    });
   }
   void cancel(probe::TargetId target) override {
     time_.cancel(timers_[target]);
     timers_.erase(target);
+    flying_.erase(target);
   }
 
   std::set<std::pair<std::uint32_t, L4Port>> down;
@@ -77,6 +83,8 @@ class FakeProber final : public probe::Prober {
   std::map<std::pair<std::uint32_t, L4Port>, health::Reading> readings;
   health::Part failure = health::kComplete;  ///< what it is worth when one of `down` answers
   int probes = 0;
+  int given_up = 0;  ///< of these, those that took the place of one without an answer
+  std::map<std::pair<std::uint32_t, L4Port>, std::vector<milliseconds>> sent;  ///< when
 
  private:
   [[nodiscard]] probe::Result result_of(const std::pair<std::uint32_t, L4Port>& service,
@@ -93,6 +101,7 @@ class FakeProber final : public probe::Prober {
 
   FakeTime& time_;
   std::map<probe::TargetId, TimerId> timers_;
+  std::set<probe::TargetId> flying_;
 };
 
 /// Remembers what it was told, as the real one does, and outlives engines.

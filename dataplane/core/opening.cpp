@@ -176,10 +176,10 @@ const Member* Switch::least_loaded(const Event& event, const Choosing& choosing)
   for (const Member& member : choosing.service.members) {
     const std::uint64_t load = shared_.tallies[member.real].current.load(std::memory_order_relaxed);
     const bool full = member.maxcon != 0 && load >= member.maxcon;
-    const forwarding::Admission round = full ? forwarding::CLOSED : round_of(choosing, member);
-    if (round == forwarding::CLOSED || round > earliest) continue;
-    const bool earlier = round < earliest;
-    if (!earlier && best != nullptr && load * best->weight >= least * member.weight) continue;
+    const bool less = best == nullptr || load * best->weight < least * member.weight;
+    if (full || (!less && earliest == forwarding::OPEN)) continue;
+    const forwarding::Admission round = round_of(choosing, member);
+    if (round == forwarding::CLOSED || round > earliest || (!less && round == earliest)) continue;
     const Session* taken = holder(event, member, hash_from_real(event, member));
     if (taken != nullptr && !gives_way(*taken)) continue;
     best = &member;

@@ -2,7 +2,8 @@
 // Runs one scenario, a text file. A line is one of
 //   # ...                     a remark
 //   /c/...                    configuration, as an administrator types it; `apply` publishes it
-//   state real 1:8080 closed  what health says of a service of a real server: open, draining, closed
+//   state real 1:8080 closed  what health says of a service of a real server: open, last, draining,
+//                              closed
 //   > 1 10.10.1.10:40000 10.10.1.100:80 S seq 1 ack 0 data x     a segment that comes in at port 1
 //   < 2 ...                   the next segment that the switch sent, in the same words
 //   = counter value           a counter of the switch: a fate, sessions, terminated, current N, total N
@@ -115,6 +116,7 @@ class Scenario {
       auto& changed = *states.add_target();
       *changed.mutable_target() = config::to_message(key);
       changed.set_admission(admission == "open"       ? forwarding::OPEN
+                            : admission == "last"     ? forwarding::LAST
                             : admission == "draining" ? forwarding::DRAINING
                                                       : forwarding::CLOSED);
     }
