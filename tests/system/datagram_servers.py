@@ -182,7 +182,9 @@ def start_tftp():
     for name, size in ((SMALL_FILE, 100), (LARGE_FILE, 2000)):
         (files / name).write_bytes(b"x" * size)
         (files / name).chmod(0o644)
-    return run("tftpd", ["in.tftpd", "-L", "--address", ":69", "--user", "nobody", "-s", files], 69)
+    # One for each family: over a socket of both it answers IPv4 from the first address of the server, whichever was asked.
+    for name, family in (("tftpd", "-4"), ("tftpd6", "-6")):
+        run(name, ["in.tftpd", "-L", family, "--address", ":69", "--user", "nobody", "-s", files], 69)
 
 
 def start_ntp(synchronised=True):
@@ -198,15 +200,16 @@ def start_sip(addresses=ADDRESSES, status=200, phrase="OK"):
     return run("kamailio", ["kamailio", "-DD", "-E", "-f", config, "-m", "32", "-M", "8", "-Y", HOME], 5060)
 
 
-STARTERS = {"named": start_dns, "snmpd": start_snmp, "freeradius": start_radius, "tftpd": start_tftp,
-            "chronyd": start_ntp, "kamailio": start_sip}
+NAMES = ("named", "snmpd", "freeradius", "tftpd", "tftpd6", "chronyd", "kamailio")
 
 
-def start():
-    for starter in STARTERS.values():
+def start(addresses=ADDRESSES):
+    """All of them; a phone switch answers on the addresses that it is told alone."""
+    for starter in (start_dns, start_snmp, start_radius, start_tftp, start_ntp):
         starter()
+    start_sip(addresses)
 
 
 def stop():
-    for name in STARTERS:
+    for name in NAMES:
         processes.stop(name)

@@ -30,8 +30,8 @@ http {{
 }}
 """
 
-VSFTPD = """listen=YES
-listen_ipv6=NO
+VSFTPD = """listen=NO
+listen_ipv6=YES
 background=NO
 anonymous_enable=YES
 local_enable=NO

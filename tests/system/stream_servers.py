@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers on real server 1 for the checks over TCP: nginx over TLS, slapd on 389, and a server that says one line, as agents do.
+"""Servers on real server 1 for the checks over TCP: nginx over TLS, slapd on 389, redis, and a server that says one line, as agents do.
 
 Run as a program, it is that last one: `stream_servers.py PORT FILE` says to each client what the file holds at that moment.
 """
@@ -19,7 +19,7 @@ NAMESPACE = network.SERVERS[1]
 HOME = ROOT / "streams"
 NAME = "www.example.com"
 TLS12, TLS13, EXPIRED, OTHER = TLS_PORTS = range(8443, 8447)  # versions; certificates out of their time, for another name
-LDAP_PORT, AGENT_PORT = 389, 8900
+LDAP_PORT, AGENT_PORT, REDIS_PORT = 389, 8900, 6379
 SUFFIX, ADMIN, ADMIN_PASSWORD = "dc=example,dc=com", "cn=admin,dc=example,dc=com", "let-me-in"
 
 AUTHORITY = f"""
@@ -138,6 +138,12 @@ def start_ldap():
     await_ports("slapd", LDAP_PORT)
 
 
+def start_redis():
+    processes.start("redis", ["redis-server", "--port", REDIS_PORT, "--bind", "0.0.0.0", "::", "--protected-mode", "no", "--save", "",
+                              "--appendonly", "no", "--dir", HOME], NAMESPACE)
+    await_ports("redis", REDIS_PORT)
+
+
 def start_agent():
     processes.start("agent", [sys.executable, Path(__file__), AGENT_PORT, HOME / "agent"], NAMESPACE)
     await_ports("the agent", AGENT_PORT)
@@ -147,11 +153,12 @@ def start():
     prepare()
     start_tls()
     start_ldap()
+    start_redis()
     start_agent()
 
 
 def stop():
-    for name in ("tls", "ldap", "agent"):
+    for name in ("tls", "ldap", "redis", "agent"):
         processes.stop(name)
     shutil.rmtree(HOME, ignore_errors=True)
 
