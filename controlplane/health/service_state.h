@@ -23,7 +23,7 @@ struct Policy {
   /// Not 0: instead of those in a row, the failures of so long count. They take it down when their parts are
   /// one whole, so that a complete one does at once, whatever passes in between.
   std::chrono::seconds window{0};
-  Bands response;  ///< of the time to answer, in microseconds
+  Bands response;                   ///< of the time to answer, in microseconds
   std::chrono::seconds timeout{0};  ///< the time a probe has to answer, when it is less than `inter`
 
   bool operator==(const Policy&) const = default;

@@ -17,8 +17,8 @@ namespace headgate::probe {
 /// How a probe ended.
 struct Outcome {
   bool passed = false;
-  std::string reason;  ///< "status 200", "status 503, wanted 200", "closed without an answer"
-  std::string value = {};                    ///< what was read, by a check that reads something
+  std::string reason;      ///< "status 200", "status 503, wanted 200", "closed without an answer"
+  std::string value = {};  ///< what was read, by a check that reads something
   std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
   bool operator==(const Outcome&) const = default;
 };

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "controlplane/probe/agent.h"
 #include "controlplane/probe/dialogue.h"
 #include "controlplane/probe/dns.h"
@@ -38,11 +40,13 @@ std::unique_ptr<Conversation> http(const Check& check, const Ip& address, L4Port
 }
 
 std::unique_ptr<Conversation> https(const Check& check, const Ip& address, L4Port port, const Means& means) {
-  return over_tls(http(check, address, port), means.tls,
-                  {.name = check.host.empty() ? address.text() : check.host,
-                   .verify = check.verify,
-                   .ca = check.ca,
-                   .now = means.now});
+  return over_tls(
+      http(check, address, port), means.tls,
+      {.name = check.host.empty() ? address.text() : check.host,
+       .verify = check.verify,
+       .ca = check.ca,
+       .now = means.now,
+       .memory = means.tls.memory_of(fmt::format("{} {}", endpoint_text(address, port), check.host))});
 }
 
 LdapAsk ldap_ask(const Check& check) {

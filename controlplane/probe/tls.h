@@ -8,17 +8,9 @@
 #include "controlplane/probe/conversation.h"
 #include "controlplane/probe/tls_contexts.h"
 
-struct ssl_session_st;
-
 // TLS as a layer between a stream of bytes and the conversation inside of it. Pure but for the randomness of
 // its keys: no sockets, no clock.
 namespace headgate::probe {
-
-/// The last session with a server, by which the next handshake is a short one. Where
-/// certificates are judged, none is used: a server that resumes shows no certificate.
-struct TlsMemory {
-  std::shared_ptr<ssl_session_st> session;
-};
 
 /// Whom a probe speaks to over TLS, and what its certificate must be.
 struct TlsWish {

@@ -31,7 +31,8 @@ void set_name(X509* certificate, const std::string& name) {
 }  // namespace
 
 Identity make_identity(const Paper& paper, const Identity* issuer) {
-  Identity out{{EVP_EC_gen("P-256"), EVP_PKEY_free}, {X509_new(), X509_free}};
+  Identity out{{paper.weak ? EVP_RSA_gen(1024) : EVP_EC_gen("P-256"), EVP_PKEY_free},
+               {X509_new(), X509_free}};
   X509* certificate = out.certificate.get();
   const Identity& signer = issuer ? *issuer : out;
   static long serial = 0;
@@ -61,9 +62,10 @@ TlsServer::Context TlsServer::context(const Identity& identity, const Ways& ways
   Context context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   SSL_CTX_set_min_proto_version(context.get(), ways.lowest);
   SSL_CTX_set_max_proto_version(context.get(), ways.highest);
+  if (!ways.ciphers.empty()) SSL_CTX_set_cipher_list(context.get(), ways.ciphers.c_str());
+  SSL_CTX_set_dh_auto(context.get(), 1);
   SSL_CTX_use_certificate(context.get(), identity.certificate.get());
   SSL_CTX_use_PrivateKey(context.get(), identity.key.get());
-  if (!ways.ciphers.empty()) SSL_CTX_set_cipher_list(context.get(), ways.ciphers.c_str());
   if (ways.wants_certificate)
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_tlsext_servername_callback(

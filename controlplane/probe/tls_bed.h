@@ -20,6 +20,7 @@ struct Paper {
   Day from = std::chrono::year(2026) / 1 / 1;
   Day to = std::chrono::year(2027) / 1 / 1;
   bool issues = false;  ///< may sign others
+  bool weak = false;    ///< with a key that nobody should have any more
 };
 
 /// A key and its certificate.

@@ -50,4 +50,11 @@ headgate::Result<TlsContexts::Shared> TlsContexts::of(bool verify, const std::st
   return context;
 }
 
+std::shared_ptr<TlsMemory> TlsContexts::memory_of(const std::string& server) {
+  const auto found = memories_.find(server);
+  if (found != memories_.end()) return found->second;
+  if (memories_.size() >= kMostMemories) memories_.clear();
+  return memories_[server] = std::make_shared<TlsMemory>();
+}
+
 }  // namespace headgate::probe

@@ -171,6 +171,16 @@ TEST_F(Tls, WhatIsNotVerifiedDoesNotFail) {
   EXPECT_FALSE(ping(verified(), worst).passed);
 }
 
+// The key exchange is as weak as the key: of 1024 bits.
+TEST_F(Tls, WhatIsWeakFailsOnlyWhereItIsJudged) {
+  const Identity weak = make_identity({.weak = true}, &authority());
+  const TlsServer::Ways ways{.ciphers = "ALL:@SECLEVEL=0"};
+  const TlsServer::Ways older{.highest = TLS1_2_VERSION, .ciphers = "DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0"};
+  EXPECT_EQ(ping({}, weak, ways), (Outcome{true, "pong"}));
+  EXPECT_EQ(ping({}, weak, older), (Outcome{true, "pong"}));
+  EXPECT_EQ(ping(verified(), weak, ways), (Outcome{false, "certificate: EE certificate key too weak"}));
+}
+
 TEST_F(Tls, ACertificateCountsAtTheTimeThatIsGiven) {
   TlsWish wish = verified();
   wish.now = Day(std::chrono::year(2026) / 12 / 31);
@@ -346,6 +356,15 @@ TEST_F(Tls, WhereCertificatesAreJudgedEveryHandshakeIsAWholeOne) {
   TlsServer server(context);
   const auto client = over_tls(std::make_unique<Ping>(), contexts_, wish);
   EXPECT_EQ(talk(*client, server), (Outcome{false, "certificate expired 2026-06-02"}));
+}
+
+TEST_F(Tls, EachServerIsRememberedByItself) {
+  const auto one = contexts_.memory_of("10.10.2.11:443");
+  EXPECT_EQ(contexts_.memory_of("10.10.2.11:443"), one);
+  EXPECT_NE(contexts_.memory_of("10.10.2.12:443"), one);
+  for (std::size_t i = 0; i < TlsContexts::kMostMemories; ++i)
+    static_cast<void>(contexts_.memory_of(std::to_string(i)));
+  EXPECT_NE(contexts_.memory_of("10.10.2.11:443"), one);
 }
 
 TEST_F(Tls, ASessionThatTheServerDoesNotKnowIsNoFailure) {
