@@ -138,6 +138,24 @@ TEST(Last, EachMemberHasItsRound) {
   EXPECT_EQ(round(2), OPEN);
   choice.admit(2, LAST);
   EXPECT_EQ(round(2), LAST);
+  choice.place(0).overflow = true;
+  choice.service.members[0].maxcon = 1;
+  choice.admit(0, LAST);
+  choice.admit(2, OPEN);
+  EXPECT_EQ(choice.next(), 0);
+  EXPECT_EQ(round(2), LAST) << "it helps a server that is last";
+}
+
+TEST(Last, APlaceHasASeatOnlyInTheRoundsWhereSomebodyHasItsTurn) {
+  Choice choice(forwarding::ROUNDROBIN, {1, 1});
+  choice.place(0).backups = {choice.add()};
+  choice.admit(1, CLOSED);
+  choice.admit(2, LAST);
+  EXPECT_THAT(choice.selection->tiers[0].open, ElementsAre(0));
+  EXPECT_THAT(choice.selection->last[0].open, ElementsAre()) << "without overflow nobody stands in";
+  choice.place(0).overflow = true;
+  choice.renew();
+  EXPECT_THAT(choice.selection->last[0].open, ElementsAre(0));
 }
 
 }  // namespace
