@@ -79,6 +79,7 @@ class FakeProber final : public probe::Prober {
 
   std::set<std::pair<std::uint32_t, L4Port>> down;
   std::set<std::pair<std::uint32_t, L4Port>> silent;
+  bool exhausted = false;                                         ///< this machine can't ask anybody
   std::map<std::pair<std::uint32_t, L4Port>, milliseconds> took;  ///< 1 ms of those not in it
   std::map<std::pair<std::uint32_t, L4Port>, health::Reading> readings;
   health::Part failure = health::kComplete;  ///< what it is worth when one of `down` answers
@@ -89,10 +90,11 @@ class FakeProber final : public probe::Prober {
  private:
   [[nodiscard]] probe::Result result_of(const std::pair<std::uint32_t, L4Port>& service,
                                         milliseconds time) const {
-    const bool up = !down.contains(service);
+    const bool up = !down.contains(service) && !exhausted;
     const auto reading = readings.find(service);
     return {.passed = up,
-            .heard = true,
+            .heard = !exhausted,
+            .unasked = exhausted,
             .reason = up ? probe::answered_in(time) : "refused",
             .took = time,
             .reading = reading == readings.end() ? health::Reading{} : reading->second,

@@ -283,6 +283,7 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
 /// A probe that passed is graded by its own reading and by its time, whichever is worse.
 health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
                                 const probe::Result& result) const {
+  if (result.unasked) return health::Unasked{attempt};
   if (!result.passed) return health::Failed{attempt, result.failure, timers_.now()};
   const health::Bands& bands = watched.target.policy.response;
   const auto took = static_cast<health::Measure>(std::max<std::int64_t>(result.took.count(), 0));

@@ -45,6 +45,17 @@ class MonitorTest : public testing::Test {
   Monitor monitor_{prober_, time_, time_, [this](const TargetKey&) { ++verdicts_; }};
 };
 
+TEST_F(MonitorTest, AFaultOfThisMachineTakesNobodyDown) {
+  prober_.exhausted = true;
+  for (int i = 0; i < 10; ++i) check(milliseconds(1));
+  EXPECT_EQ(health(), Health::up);
+  prober_.exhausted = false;
+  prober_.down.insert({kServer1, 80});
+  check(milliseconds(1));
+  check(milliseconds(1));
+  EXPECT_EQ(health(), Health::down);
+}
+
 TEST_F(MonitorTest, ASlowServerIsDegradedAndRestoredByTheTighterBound) {
   check(milliseconds(900));
   EXPECT_EQ(health(), Health::up);

@@ -6,6 +6,7 @@
 #include "controlplane/probe/asio_prober.h"
 
 #include <arpa/inet.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -145,6 +146,123 @@ TEST_F(Prober, HttpJudgesByStatus) {
   EXPECT_EQ(probe(kHttp, bad.port()).reason, "status 503, wanted 200");
   OneShotServer other("SSH-2.0-x\r\n");
   EXPECT_EQ(probe(kHttp, other.port()).reason, "answer is not HTTP");
+}
+
+/// Takes the right to open files away, for as long as it lives.
+class NoFilesLeft {
+ public:
+  NoFilesLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoFilesLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFilesLeft(const NoFilesLeft&) = delete;
+  NoFilesLeft& operator=(const NoFilesLeft&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Prober, WithoutFilesNobodyIsAskedAndNobodyIsToBlame) {
+  OneShotServer server("");
+  const NoFilesLeft none;
+  for (const probe::Check& check :
+       {kTcp, kHttp, probe::Check{.kind = probe::Kind::ntp, .carrier = probe::Carrier::datagrams}}) {
+    const probe::Result result = probe(check, server.port());
+    EXPECT_FALSE(result.passed || result.heard) << check.word();
+    EXPECT_TRUE(result.unasked) << check.word();
+    EXPECT_EQ(result.reason, "too many open files on this switch");
+  }
+}
+
+L4Port closed_port() {
+  return OneShotServer("").port();
+}
+
+TEST_F(Prober, WhatIsInvertedPassesWhereNobodyListens) {
+  probe::Check check = kTcp;
+  check.invert = true;
+  EXPECT_TRUE(probe(check, closed_port()).passed);
+  OneShotServer server("");
+  const probe::Result result = probe(check, server.port());
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.reason, "answered, and must not");
+}
+
+probe::Check script(std::vector<probe::Statement> statements) {
+  return {.kind = probe::Kind::script, .script = std::move(statements)};
+}
+
+TEST_F(Prober, AScriptGoesThroughItsConnectionsInOrder) {
+  using Verb = probe::Statement::Verb;
+  OneShotServer first("one\r\n"), second("two\r\n");
+  const auto both = [&](const char* wanted) {
+    return script({{Verb::open, "inherit"},
+                   {Verb::expect, "one"},
+                   {Verb::close, ""},
+                   {Verb::open, std::to_string(second.port())},
+                   {Verb::expect, wanted},
+                   {Verb::close, ""}});
+  };
+  EXPECT_TRUE(probe(both("two"), first.port()).passed);
+}
+
+TEST_F(Prober, AScriptSaysWhichConnectionFailed) {
+  using Verb = probe::Statement::Verb;
+  OneShotServer first("one\r\n");
+  const L4Port closed = closed_port();
+  const probe::Result result =
+      probe(script({{Verb::open, "inherit"}, {Verb::expect, "one"}, {Verb::open, std::to_string(closed)}}),
+            first.port());
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.reason, "connection 2, port " + std::to_string(closed) + ": refused");
+}
+
+TEST_F(Prober, AnExpectationHasNoMoreThanItsWait) {
+  using Verb = probe::Statement::Verb;
+  OneShotServer server("");
+  const probe::Result result =
+      probe(script({{Verb::open, "inherit"}, {Verb::expect, "x"}, {Verb::wait, "20"}}), server.port());
+  EXPECT_EQ(result.reason, "expect \"x\": no match in 20 ms");
+}
+
+TEST_F(Prober, AnExpressionNamesThePartsThatFailed) {
+  OneShotServer server("HTTP/1.1 503 x\r\n\r\n");
+  probe::Check closed = kTcp;
+  closed.port = closed_port();
+  const probe::Check both{.kind = probe::Kind::logexp, .path = "page | spare", .parts = {kHttp, closed}};
+  const probe::Result result = probe(both, server.port());
+  EXPECT_FALSE(result.passed);
+  EXPECT_TRUE(result.heard);
+  EXPECT_EQ(result.reason, "page: status 503, wanted 200; spare: refused");
+}
+
+TEST_F(Prober, AnExpressionIsDecidedWithoutThePartsThatCantChangeIt) {
+  OneShotServer silent("");
+  probe::Check closed = kTcp;
+  closed.port = closed_port();
+  const probe::Check either{.kind = probe::Kind::logexp, .path = "page & spare", .parts = {kHttp, closed}};
+  EXPECT_EQ(probe(either, silent.port()).reason, "spare: refused");
+  EXPECT_TRUE(run_until(context_, [&] { return silent.ended.load(); })) << "nobody is kept waiting";
+}
+
+TEST_F(Prober, SilenceIsWhatTheCheckMakesOfIt) {
+  OneShotServer silent("");
+  const auto within = [&](probe::Check check) {
+    std::optional<probe::Result> result;
+    prober_->start(1, {check, Ipv4{INADDR_LOOPBACK}, silent.port(), 30ms},
+                   [&](const probe::Result& given) { result = given; });
+    EXPECT_TRUE(run_until(context_, [&] { return result.has_value(); }));
+    return result.value_or(probe::Result{});
+  };
+  const probe::Result plain = within(kHttp);
+  EXPECT_FALSE(plain.passed || plain.heard);
+  EXPECT_EQ(plain.reason, "no answer in 0.0 s");
+  probe::Check inverted = kHttp;
+  inverted.invert = true;
+  EXPECT_TRUE(within(inverted).passed);
+  EXPECT_TRUE(within({.kind = probe::Kind::logexp, .path = "!page", .parts = {kHttp}}).passed);
 }
 
 TEST_F(Prober, ACancelledProbeReportsNothing) {

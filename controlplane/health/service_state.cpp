@@ -100,6 +100,12 @@ Step traffic_failed(const Policy& policy, State state) {
   return probe(policy, {state, {}});
 }
 
+/// Neither a failure nor a success; the next regular probe asks again.
+Step unasked(State state) {
+  state.awaiting = false;
+  return {state, {}};
+}
+
 Step policy_changed(const Policy& policy, State state) {
   const bool windowed = policy.window.count() != 0;
   if (policy.inter.count() != 0)
@@ -124,6 +130,7 @@ Step step(const Policy& policy, const State& state, const Event& event) {
           [&](Due) { return due(policy, state); },
           [&](Passed e) { return stale(state, e.attempt) ? ignored : passed(policy, state, e.reading); },
           [&](Failed e) { return stale(state, e.attempt) ? ignored : failed(policy, state, partial(e)); },
+          [&](Unasked e) { return stale(state, e.attempt) ? ignored : unasked(state); },
           [&](TrafficFailed) { return traffic_failed(policy, state); },
           [&](PolicyChanged) { return policy_changed(policy, state); },
       },
@@ -151,6 +158,7 @@ std::ostream& operator<<(std::ostream& out, const Event& event) {
                        << " score " << int{e.reading.score};
                  },
                  [&](Failed e) { out << "failed " << e.attempt << " by " << e.part << "%"; },
+                 [&](Unasked e) { out << "unasked " << e.attempt; },
                  [&](TrafficFailed) { out << "traffic failed"; },
                  [&](PolicyChanged) { out << "policy changed"; },
              },

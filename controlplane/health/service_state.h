@@ -86,13 +86,17 @@ struct Failed {
   Moment at{0};
   bool operator==(const Failed&) const = default;
 };
+struct Unasked {  ///< this machine could not ask: nothing is known of the server
+  Attempt attempt;
+  bool operator==(const Unasked&) const = default;
+};
 struct TrafficFailed {  ///< the dataplane saw a connection fail in set-up
   bool operator==(const TrafficFailed&) const = default;
 };
 struct PolicyChanged {  ///< `policy` is new; also the first event of a target's life
   bool operator==(const PolicyChanged&) const = default;
 };
-using Event = std::variant<Due, Passed, Failed, TrafficFailed, PolicyChanged>;
+using Event = std::variant<Due, Passed, Failed, Unasked, TrafficFailed, PolicyChanged>;
 
 struct Send {  ///< start this probe and give up every earlier one
   Attempt attempt;

@@ -203,6 +203,15 @@ TEST(Service, NoRowOfFailuresOfAnySizeFindsTheWindowWithoutRoom) {
   }
 }
 
+TEST(Service, WhatThisMachineCouldNotAskIsNeitherFailureNorSuccess) {
+  const State once = run({.retry = 2}, {.health = Health::up}, {Due{}, Failed{1}, Due{}, Unasked{2}});
+  EXPECT_EQ(once.health, Health::up);
+  EXPECT_FALSE(once.awaiting);
+  EXPECT_EQ(run({.retry = 2}, once, {Due{}}).health, Health::up) << "and its silence is none";
+  EXPECT_EQ(run({.retry = 2}, once, {Due{}, Failed{3}}).health, Health::down) << "the row goes on";
+  EXPECT_EQ(step({}, once, Unasked{1}), (Step{once, {}}));
+}
+
 // ---- Against a reference model, written from the prose of the reference and of mission A without looking at
 // step(): it remembers what happened to each probe as text and derives the verdict from that history.
 
@@ -254,10 +263,10 @@ struct Model {
   }
 };
 
-enum class Happening { due, pass, fail, late, hint, operate, policy, degrade, unfit, half, wait };
+enum class Happening { due, pass, fail, late, hint, operate, policy, degrade, unfit, half, wait, unasked };
 using enum Happening;
 constexpr Happening kPlain[] = {due, pass, fail, late, hint, operate, policy};
-constexpr Happening kGraded[] = {due, pass, degrade, unfit, fail, half, wait, policy};
+constexpr Happening kGraded[] = {due, pass, degrade, unfit, fail, half, wait, policy, unasked};
 const std::string kNames[] = {"none", "up", "down", "degraded"};
 
 struct Walk {
@@ -303,6 +312,9 @@ struct Walk {
         model.hinted = false;
         if (policy.window == seconds(0)) model.halves.clear();  // a window that begins anew knows nothing
         return model.ask();
+      case Happening::unasked:  // the question was never put
+        model.open_question = false;
+        return;
       case Happening::late:
       case Happening::wait:
         return;
@@ -331,6 +343,8 @@ struct Walk {
       case Happening::late:
         feed(Passed{now - 1});
         return feed(Failed{now - 1});
+      case Happening::unasked:
+        return feed(Unasked{now});
       case Happening::hint:
         return feed(TrafficFailed{});
       case Happening::operate:
@@ -367,7 +381,7 @@ struct Walk {
 };
 
 constexpr int kDepth = 8;        // of arbitrary events: 7^8 sequences from each start
-constexpr int kGradedDepth = 7;  // 8^0 + ... + 8^7
+constexpr int kGradedDepth = 7;  // 9^0 + ... + 9^7
 constexpr int kDeepDepth = 14;   // of answers only, see below
 
 std::uint64_t walk_from(Health start, Walk walk, int depth) {
@@ -383,7 +397,7 @@ void walk_plain(Health start, const Policy (&policies)[2]) {
 }
 
 void walk_graded(Health start, const Policy (&policies)[2]) {
-  EXPECT_EQ(walk_from(start, {.policies = policies, .happenings = kGraded}, kGradedDepth), 2'396'745u);
+  EXPECT_EQ(walk_from(start, {.policies = policies, .happenings = kGraded}, kGradedDepth), 5'380'840u);
 }
 
 constexpr Health kStarts[] = {Health::unknown, Health::up, Health::down, Health::degraded};

@@ -66,7 +66,8 @@ class Agent final : public Conversation {
   [[nodiscard]] Outcome judge() const {
     const std::string line = line_.substr(0, line_.find_last_not_of('\r') + 1);
     const auto says = parse_agent(line);
-    if (says && says->up != false) return {.passed = true, .reason = "answered", .value = line};
+    const auto reading = says ? reading_of(*says) : std::nullopt;
+    if (reading) return {.passed = true, .reason = "answered", .value = line, .reading = *reading};
     return {
         .reason = fmt::format("agent says \"{}\"{}", quoted(line), says ? "" : ", which is nothing known"),
         .value = line};
@@ -92,6 +93,16 @@ std::optional<AgentSays> parse_agent(std::string_view line) {
     any = true;
     rest.remove_prefix(word.size());
   }
+}
+
+std::optional<health::Reading> reading_of(const AgentSays& says) {
+  constexpr unsigned kPercentOfAPoint = 100 / health::kBestScore;
+  if (says.up == false || says.mode == AgentSays::Mode::maintenance) return std::nullopt;
+  if (says.mode == AgentSays::Mode::drain || says.percent == 0U)
+    return health::Reading{health::Grade::degraded, 1};
+  const unsigned points = says.percent.value_or(100) / kPercentOfAPoint;
+  return health::Reading{.score =
+                             static_cast<health::Score>(std::clamp<unsigned>(points, 1, health::kBestScore))};
 }
 
 std::unique_ptr<Conversation> agent(std::string greeting) {

@@ -45,9 +45,28 @@ Heard talk(std::string_view server, std::size_t piece = 4096) {
   return hear(*agent("status\n"), server, piece);
 }
 
+TEST(AgentLine, GradesItsServer) {
+  const auto reading = [](const char* line) { return reading_of(*parse_agent(line)); };
+  using health::Grade;
+  using health::Reading;
+  EXPECT_EQ(reading("up"), (Reading{Grade::available, 10}));
+  EXPECT_EQ(reading("ready 75%"), (Reading{Grade::available, 7}));
+  EXPECT_EQ(reading("3%"), (Reading{Grade::available, 1}));
+  EXPECT_EQ(reading("200%"), (Reading{Grade::available, 10}));
+  EXPECT_EQ(reading("0%"), (Reading{Grade::degraded, 1}));
+  EXPECT_EQ(reading("drain 50%"), (Reading{Grade::degraded, 1}));
+  EXPECT_EQ(reading("maint"), std::nullopt);
+  EXPECT_EQ(reading("down 100%"), std::nullopt);
+}
+
 TEST(Agent, PassesUnlessItSaysThatTheServerIsDown) {
-  EXPECT_EQ(talk("up 50%\n"), (Heard{"status\n", {true, "answered", "up 50%"}}));
-  EXPECT_TRUE(talk("drain\n").outcome.passed);
+  EXPECT_EQ(talk("up 50%\n"), (Heard{"status\n",
+                                     {.passed = true,
+                                      .reason = "answered",
+                                      .value = "up 50%",
+                                      .reading = {health::Grade::available, 5}}}));
+  EXPECT_EQ(talk("drain\n").outcome.reading.grade, health::Grade::degraded);
+  EXPECT_EQ(talk("maint\n").outcome.reason, "agent says \"maint\"");
   EXPECT_EQ(talk("down#disk full\r\n").outcome,
             (Outcome{false, "agent says \"down#disk full\"", "down#disk full"}));
   EXPECT_EQ(talk("sick\n").outcome, (Outcome{false, "agent says \"sick\", which is nothing known", "sick"}));

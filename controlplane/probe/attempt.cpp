@@ -16,15 +16,19 @@ void Attempt::report(const Outcome& outcome) {
   tell({.passed = outcome.passed,
         .heard = true,
         .reason = outcome.passed ? "" : outcome.reason,
+        .reading = outcome.reading,
         .weight = outcome.weight});
 }
 
 void Attempt::report_silence(const Outcome& outcome) {
-  tell({outcome.passed, false, outcome.reason});
+  tell({.passed = outcome.passed, .heard = false, .reason = outcome.reason});
 }
 
 void Attempt::fail(const boost::system::error_code& error) {
-  tell({false, sign_of_life(error.value()), words_of(error.value())});
+  tell({.passed = false,
+        .heard = sign_of_life(error.value()),
+        .unasked = own_fault(error.value()),
+        .reason = words_of(error.value())});
 }
 
 void Attempt::tell(Result result) {

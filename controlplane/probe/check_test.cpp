@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/resolve.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace headgate::probe {
@@ -78,6 +80,89 @@ Check of(Kind kind, std::string content) {
 TEST(Check, WithoutContentThereIsNothingToAskFor) {
   for (const Kind kind : {Kind::httphead, Kind::smtp, Kind::pop3, Kind::imap, Kind::nntp})
     EXPECT_EQ(of(kind, ""), (Check{.kind = Kind::tcp}));
+}
+
+constexpr Kind kOverTcp[] = {Kind::tcp,  Kind::http, Kind::httphead, Kind::https, Kind::sslh, Kind::smtp,
+                             Kind::pop3, Kind::imap, Kind::nntp,     Kind::ftp,   Kind::ldap, Kind::rtsp};
+constexpr Kind kOverUdp[] = {Kind::udp,        Kind::udpdns, Kind::radius, Kind::radiusacs, Kind::tftp,
+                             Kind::sipoptions, Kind::ntp,    Kind::wsp,    Kind::wtls,      Kind::wtp};
+
+Wish full(Kind kind, bool udp) {
+  return {.health = kind, .content = "a:b", .vport = 80, .udp = udp, .allow_http_anywhere = true};
+}
+
+TEST(Check, OverTcpSaysNothingOfAServiceOverUdp) {
+  for (const Kind kind : kOverTcp) {
+    EXPECT_EQ(resolve(full(kind, true)), (Check{.kind = Kind::icmp, .carrier = Carrier::none}))
+        << word_of(kind);
+    EXPECT_EQ(resolve(full(kind, false)).kind, kind) << word_of(kind);
+    EXPECT_EQ(resolve(full(kind, false)).carrier, Carrier::stream) << word_of(kind);
+  }
+}
+
+TEST(Check, OverUdpSaysNothingOfAServiceOverTcp) {
+  for (const Kind kind : kOverUdp) {
+    EXPECT_EQ(resolve(full(kind, false)), (Check{.kind = Kind::tcp})) << word_of(kind);
+    EXPECT_EQ(resolve(full(kind, true)).kind, kind) << word_of(kind);
+    EXPECT_EQ(resolve(full(kind, true)).carrier, Carrier::datagrams) << word_of(kind);
+  }
+}
+
+// Reports 14: a service over UDP may be checked by a port over TCP.
+TEST(Check, WithAPortOfItsOwnIsMadeForAnyService) {
+  Wish wish = full(Kind::tcp, true);
+  wish.settings.port = 8080;
+  EXPECT_EQ(resolve(wish), (Check{.kind = Kind::tcp, .port = 8080}));
+  wish = full(Kind::ntp, false);
+  wish.settings.port = 123;
+  EXPECT_EQ(resolve(wish), (Check{.kind = Kind::ntp, .carrier = Carrier::datagrams, .port = 123}));
+}
+
+TEST(Check, WithANameNeedsNeitherItsUsualPortNorAContent) {
+  for (const Kind kind : {Kind::http, Kind::https, Kind::httphead}) {
+    EXPECT_EQ(resolve({.health = kind, .vport = 8080, .named = true}).path, "/") << word_of(kind);
+    EXPECT_EQ(resolve({.health = kind, .vport = 8080}).kind, Kind::tcp) << word_of(kind);
+  }
+  EXPECT_EQ(resolve({.health = Kind::https, .vport = 443}).path, "/");
+}
+
+TEST(Check, DnsGoesByTheProtocolOfItsService) {
+  EXPECT_EQ(resolve(full(Kind::dns, true)).carrier, Carrier::datagrams);
+  EXPECT_EQ(resolve(full(Kind::dns, false)).carrier, Carrier::stream);
+  EXPECT_NE(resolve(full(Kind::dns, true)).identity(), resolve(full(Kind::dns, false)).identity());
+}
+
+TEST(Check, EveryTypeHasAWordOfItsOwn) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::agent); ++kind)
+    EXPECT_EQ(kind_named(word_of(static_cast<Kind>(kind))), static_cast<Kind>(kind));
+  EXPECT_EQ(kind_named("htttp"), std::nullopt);
+}
+
+TEST(Check, EverySettingTellsItFromOthers) {
+  const Check plain{.kind = Kind::http, .path = "/"};
+  std::set<std::string> identities{plain.identity()};
+  const auto add = [&](const auto& change) {
+    Check other = plain;
+    change(other);
+    EXPECT_TRUE(identities.insert(other.identity()).second) << other.identity();
+  };
+  add([](Check& c) { c.kind = Kind::https; });
+  add([](Check& c) { c.port = 81; });
+  add([](Check& c) { c.host = "a"; });
+  add([](Check& c) { c.user = "a"; });
+  add([](Check& c) { c.password = "a"; });
+  add([](Check& c) { c.secret = "a"; });
+  add([](Check& c) { c.status = "201"; });
+  add([](Check& c) { c.attribute = "a"; });
+  add([](Check& c) { c.expect = "a"; });
+  add([](Check& c) { c.expect = "a", c.unlike = true; });
+  add([](Check& c) { c.version = 2; });
+  add([](Check& c) { c.verify = true; });
+  add([](Check& c) { c.verify = true, c.ca = "/a"; });
+  add([](Check& c) { c.reply = false; });
+  add([](Check& c) { c.invert = true; });
+  add([](Check& c) { c.script = {{Statement::Verb::open, "80"}}; });
+  add([](Check& c) { c.parts = {Check{}}; });
 }
 
 TEST(Check, ALoginIsUserAndPasswordWhichMayHaveColons) {

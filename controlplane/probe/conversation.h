@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "controlplane/health/reading.h"
 #include "model/ip.h"
 
 // What a check says to a server and makes of its answers. Pure: a stream of bytes in, bytes and a verdict
@@ -20,6 +21,7 @@ struct Outcome {
   std::string reason;      ///< "status 200", "status 503, wanted 200", "closed without an answer"
   std::string value = {};  ///< what was read, by a check that reads something
   std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
+  health::Reading reading = {};              ///< passed: as how well the server does
   bool operator==(const Outcome&) const = default;
 };
 

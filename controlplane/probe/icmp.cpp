@@ -100,8 +100,10 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
     if (reply && answer.echo != found->second.echo) return;
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
                                                                             found->second.started);
-    finish(answer.echo.sequence, reply ? Result{true, true, answered_in(took), took}
-                                       : Result{false, false, "host unreachable", took});
+    finish(answer.echo.sequence, {.passed = reply,
+                                  .heard = reply,
+                                  .reason = reply ? answered_in(took) : "host unreachable",
+                                  .took = took});
   }
 
   void finish(std::uint16_t sequence, const Result& result) {
@@ -119,8 +121,8 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
     const asio::ip::icmp::endpoint server(to_asio(probe.address), 0);
     if (!error) way.socket.send_to(asio::buffer(echo_request(probe.echo, probe.address)), server, 0, error);
     if (!error) return;
-    asio::post(context, [self = shared_from_this(), sequence, reason = words_of(error.value())] {
-      self->finish(sequence, {false, false, reason, {}});
+    asio::post(context, [self = shared_from_this(), sequence, error = error.value()] {
+      self->finish(sequence, {.passed = false, .unasked = own_fault(error), .reason = words_of(error)});
     });
   }
 

@@ -147,7 +147,10 @@ void Knocks::Impl::refuse(Id id, int error) {
 }
 
 void Knocks::Impl::fail(Id id, Slot& slot, int error) {
-  Ended ended(slot, {.passed = false, .heard = sign_of_life(error), .reason = words_of(error)});
+  Ended ended(slot, {.passed = false,
+                     .heard = sign_of_life(error),
+                     .unasked = own_fault(error),
+                     .reason = words_of(error)});
   free(id, slot);
   ended.tell();
 }

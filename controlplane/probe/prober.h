@@ -29,7 +29,8 @@ struct Probe {
 
 struct Result {
   bool passed = false;
-  bool heard = false;  ///< the host gave any sign of life, be it a refusal
+  bool heard = false;    ///< the host gave any sign of life, be it a refusal
+  bool unasked = false;  ///< this machine could not ask (no port, no file left): the host has no part in it
   std::string
       reason;  ///< in words: "answered in 2 ms", "refused", "host unreachable", "status 503, wanted 200"
   std::chrono::microseconds took{0};

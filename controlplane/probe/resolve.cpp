@@ -147,6 +147,14 @@ Check resolve(const Wish& wish) {
     case Kind::radiusacs:
       ask_login(wish, check);
       break;
+    case Kind::none:
+    case Kind::icmp:
+    case Kind::tcp:
+    case Kind::sslh:
+    case Kind::ntp:
+    case Kind::sipoptions:
+    case Kind::agent:
+      break;  // they ask for nothing
     default:
       check.path = wish.content;
   }

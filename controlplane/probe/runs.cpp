@@ -119,6 +119,7 @@ class Inverted final : public Run {
   [[nodiscard]] bool silence_passes() const override { return !inner_->silence_passes(); }
 
   [[nodiscard]] static Result of(Result result) {
+    if (result.unasked) return result;
     result.reason = result.passed ? "answered, and must not" : result.reason + ", as wanted";
     result.passed = !result.passed;
     return result;
@@ -131,33 +132,42 @@ class Inverted final : public Run {
 /// Checks of which an expression makes one, all at once, until it is decided.
 class Compound final : public Run {
  public:
-  Compound(Expression expression, Prober::OnResult on_result)
-      : state_(std::make_shared<State>(State{std::move(expression), std::move(on_result)})) {
+  Compound(asio::io_context& context, Expression expression, Prober::OnResult on_result)
+      : state_(std::make_shared<State>(context, std::move(expression), std::move(on_result))) {
     state_->known.resize(state_->expression.names().size());
     state_->results.resize(state_->known.size());
   }
-  ~Compound() override { state_->on_result = nullptr; }
+  ~Compound() override {
+    state_->on_result = nullptr;
+    state_->parts.clear();
+  }
 
   void begin(Runs& runs, const Probe& probe) {
     for (std::size_t i = 0; i < state_->known.size() && i < probe.check.parts.size(); ++i) {
       Probe part = probe;
       part.check = probe.check.parts[i];
-      parts_.push_back(
+      state_->parts.push_back(
           runs.begin(part, [state = state_, i](const Result& result) { state->take(i, result); }));
     }
   }
 
   [[nodiscard]] bool silence_passes() const override {
     auto known = state_->known;
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      if (!known[i]) known[i] = parts_[i]->silence_passes();
+    for (std::size_t i = 0; i < state_->parts.size(); ++i)
+      if (!known[i]) known[i] = state_->parts[i]->silence_passes();
     return state_->expression.value(known).value_or(false);
   }
 
  private:
-  struct State {
+  struct State : std::enable_shared_from_this<State> {
+    State(asio::io_context& io, Expression what, Prober::OnResult whom)
+        : context(io), expression(std::move(what)), on_result(std::move(whom)) {}
+
+    asio::io_context& context;
     Expression expression;
     Prober::OnResult on_result;
+    std::vector<std::unique_ptr<Run>> parts =
+        {};  ///< hold this state: they end with the compound, or once decided
     std::vector<std::optional<bool>> known = {};
     std::vector<Result> results = {};
 
@@ -166,7 +176,10 @@ class Compound final : public Run {
       known[part] = result.passed;
       results[part] = result;
       const auto value = expression.value(known);
-      if (value) std::exchange(on_result, nullptr)(summary(*value, result));
+      if (!value && !result.unasked) return;
+      asio::post(context,
+                 [self = shared_from_this()] { self->parts.clear(); });  // not within a part's own call
+      std::exchange(on_result, nullptr)(result.unasked ? result : summary(*value, result));
     }
 
     /// Of a failure the reasons are those of the parts that have not passed.
@@ -185,7 +198,6 @@ class Compound final : public Run {
   };
 
   std::shared_ptr<State> state_;
-  std::vector<std::unique_ptr<Run>> parts_;
 };
 
 }  // namespace
@@ -210,7 +222,7 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
   if (check.kind == Kind::logexp) {
     auto expression = Expression::parse(check.path);
     if (!expression) return std::make_unique<Run>();
-    auto compound = std::make_unique<Compound>(std::move(*expression), std::move(on_result));
+    auto compound = std::make_unique<Compound>(context_, std::move(*expression), std::move(on_result));
     compound->begin(*this, probe);
     return compound;
   }

@@ -46,6 +46,11 @@ namespace headgate::probe {
   }
 }
 
+/// Whether the error is this machine's own, and says nothing about the host.
+[[nodiscard]] inline bool own_fault(int error) {
+  return error == EADDRNOTAVAIL || error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 /// Whether the error is itself an answer of the host.
 [[nodiscard]] inline bool sign_of_life(int error) {
   return error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;

@@ -91,6 +91,8 @@ class Streams(CheckCase):
         check = f"{servers.AGENT_PORT} tcp, health agent"
         servers.agent_says("down#disk full")
         self.fails(check, "disk full")
+        servers.agent_says("drain")
+        self.wait_for(check, "degraded")
         servers.agent_says("up")
         self.wait_for(check, "up")
 
