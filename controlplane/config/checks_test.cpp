@@ -109,6 +109,14 @@ TEST(NamedCheck, ThatDoesNotExistIsRefused) {
             "/cfg/slb/group 1: health snmp2: there is no /cfg/slb/advhc/snmphc 2");
 }
 
+TEST(NamedCheck, CantHaveANameThatMeansATypeOfCheck) {
+  EXPECT_EQ(
+      problem("/c/slb/advhc/health http http\n"),
+      "/cfg/slb/advhc/health http: health http would mean the type of check; give this one another name");
+  for (const char* name : {"script3", "snmp9", "inherit", "none", "tcp"})
+    EXPECT_EQ(problems(std::string("/c/slb/advhc/health ") + name + " tcp\n").size(), 1u) << name;
+}
+
 TEST(NamedCheck, RefusesSettingsThatItsTypeHasNoUseFor) {
   EXPECT_EQ(problem("/c/slb/advhc/health a tcp/status 200\n"),
             "/cfg/slb/advhc/health a: tcp has no use for status");

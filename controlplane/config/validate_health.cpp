@@ -72,6 +72,11 @@ void check_content(const Config& config, Kind kind, const std::string& content, 
   if (login && content.find(':', 1) == std::string::npos) wrong("content is for a login: user:password");
 }
 
+/// Whether a health word means something without an object of that name.
+bool means_itself(const std::string& word) {
+  return probe::kind_named(word) || script_number(word) || snmp_number(word) || word == "inherit";
+}
+
 /// One setting of a check: whether it is set, its word, and the types that have a use for it.
 struct Use {
   bool set = false;
@@ -102,6 +107,8 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
 void check_named(const Config& config, const HealthCheck& check, const Wrong& wrong) {
   const auto& word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
   const Kind kind = probe::kind_named(word).value_or(Kind::tcp);
+  if (means_itself(check.name()))
+    wrong(fmt::format("health {} would mean the type of check; give this one another name", check.name()));
   check_uses(check, kind, wrong);
   if (!check.status().empty())
     if (const auto parsed = probe::StatusSet::parse(check.status()); !parsed)
