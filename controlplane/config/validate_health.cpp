@@ -105,7 +105,7 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
 }
 
 void check_named(const Config& config, const HealthCheck& check, const Wrong& wrong) {
-  const auto& word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
+  const std::string word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
   const Kind kind = probe::kind_named(word).value_or(Kind::tcp);
   if (means_itself(check.name()))
     wrong(fmt::format("health {} would mean the type of check; give this one another name", check.name()));
