@@ -19,7 +19,7 @@ using telemetry::Severity;
 constexpr milliseconds kSecond{1000};
 constexpr milliseconds kReconcile{5000};
 constexpr milliseconds kMeasured{10'000};
-/// Changes within so short a time are told together.
+/// Changes within so short a time after another are told together.
 constexpr milliseconds kGathered{50};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
@@ -188,13 +188,18 @@ void Engine::on_verdict(const TargetKey& key) {
   announce_soon();
 }
 
-/// What is told looks at all targets, so that many that fail at once are told together; the dataplane has
-/// heard of each.
+/// A change is told at once. What is told looks at all targets, so that what follows closely is told
+/// together; the dataplane has heard of each.
 void Engine::announce_soon() {
-  if (std::exchange(announcing_, true)) return;
+  if (gathering_) {
+    gathered_ = true;
+    return;
+  }
+  announce();
+  gathering_ = true;
   seams_.timers.after(kGathered, [this] {
-    announcing_ = false;
-    announce();
+    gathering_ = false;
+    if (std::exchange(gathered_, false)) announce_soon();
   });
 }
 

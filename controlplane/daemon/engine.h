@@ -120,7 +120,8 @@ class Engine {
   telemetry::AttackWatch session_watch_;
   std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
-  bool announcing_ = false;     ///< soon
+  bool gathering_ = false;      ///< something was told just now
+  bool gathered_ = false;       ///< and something is to be told since
   bool states_changed_ = true;  ///< since they were last stored
   bool booted_ = false;         ///< this is the first start since the machine's
   bool withheld_ =
