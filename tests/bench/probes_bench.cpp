@@ -17,7 +17,6 @@
 #include "controlplane/probe/asio_prober.h"
 #include "tests/bench/bare_prober.h"
 #include "tests/bench/probe_servers.h"
-#include "tests/bench/verdict_bench.h"
 
 namespace headgate::bench {
 namespace {
@@ -132,8 +131,6 @@ void register_all() {
   once(benchmark::RegisterBenchmark("Probes/https/2000", [](benchmark::State& state) {
     probes(state, {.kind = probe::Kind::https, .path = "/"}, ProbeServer::Speaks::https, 2'000);
   }));
-  once(benchmark::RegisterBenchmark("Verdict/10000",
-                                    [](benchmark::State& state) { verdicts(state, 10'000); }));
 }
 
 }  // namespace
