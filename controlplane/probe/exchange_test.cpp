@@ -15,6 +15,7 @@
 #include "controlplane/probe/asio_address.h"
 #include "controlplane/probe/payload.h"
 #include "controlplane/probe/question.h"
+#include "controlplane/probe/run_until.h"
 #include "controlplane/probe/tftp.h"
 #include "controlplane/probe/told.h"
 
@@ -75,12 +76,7 @@ class ExchangeTest : public testing::TestWithParam<const char*> {
   /// Runs until `done` or five seconds are over.
   template <class Predicate>
   bool run_until(Predicate done) {
-    const auto end = std::chrono::steady_clock::now() + 5s;
-    while (!done() && std::chrono::steady_clock::now() < end) {
-      context_.restart();
-      context_.run_one_for(50ms);
-    }
-    return done();
+    return headgate::run_until(context_, done);
   }
   bool run_until_heard(const Host& host, std::size_t datagrams = 1) {
     return run_until([&] { return host.heard.size() == datagrams; });
