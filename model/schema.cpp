@@ -109,6 +109,7 @@ Entry Tree::entry(const FieldDescriptor& field, Menu& menu, config::Level level)
   entry.field = &field;
   entry.trailing = word.trailing();
   entry.behind_key = word.behind_key();
+  entry.suffix = word.suffix();
   entry.unbuilt.assign(word.unbuilt().begin(), word.unbuilt().end());
   if (entry.kind == config::SUBSET) entry.within = field.containing_type()->FindFieldByName(word.within());
   if (entry.kind == config::MENU) {
@@ -212,7 +213,8 @@ std::vector<std::string> Entry::words() const {
     words.emplace_back("rem");
     return words;
   }
-  if (kind == config::MEMBERS || (kind == config::TUPLE && field->is_repeated())) return {"add", "rem"};
+  if (kind == config::MEMBERS || (kind == config::TUPLE && field->is_repeated()))
+    return {"add" + suffix, "rem" + suffix};
   return {word};
 }
 

@@ -47,6 +47,7 @@ struct Entry {
   std::vector<Entry> arguments;  ///< of a TUPLE in order; of STEPS one for each verb, AUTOMATIC: none follows
   bool trailing = false;         ///< an argument that may be left out
   bool behind_key = false;       ///< may be typed right behind the menu's key
+  std::string suffix;            ///< of a list: what its words have behind add and rem
   std::vector<std::string> unbuilt;                           ///< values that are refused as not built yet
   const google::protobuf::FieldDescriptor* within = nullptr;  ///< SUBSET only: the list it is part of
 

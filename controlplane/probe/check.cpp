@@ -9,11 +9,11 @@
 namespace headgate::probe {
 namespace {
 
-constexpr std::array<std::string_view, 29> kWords{
-    "none",       "icmp", "tcp", "http",   "httphead", "smtp", "pop3",   "imap",      "nntp", "https",
-    "sslh",       "udp",  "dns", "udpdns", "ftp",      "ldap", "radius", "radiusacs", "tftp", "rtsp",
-    "sipoptions", "ntp",  "wsp", "wtls",   "wtp",      "snmp", "script", "logexp",    "agent"};
-static_assert(kWords.size() == static_cast<std::size_t>(Kind::agent) + 1);
+constexpr std::array<std::string_view, 32> kWords{
+    "none", "icmp", "tcp",    "http", "httphead", "smtp",   "pop3",      "imap", "nntp", "https",      "sslh",
+    "udp",  "dns",  "udpdns", "ftp",  "ldap",     "radius", "radiusacs", "tftp", "rtsp", "sipoptions", "ntp",
+    "wsp",  "wtls", "wtp",    "snmp", "script",   "logexp", "agent",     "link", "arp",  "app"};
+static_assert(kWords.size() == static_cast<std::size_t>(Kind::app) + 1);
 
 constexpr std::array<std::string_view, 11> kVerbs{"open",    "send",   "expect", "bsend", "nsend", "bexpect",
                                                   "nexpect", "offset", "depth",  "wait",  "close"};

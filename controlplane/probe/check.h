@@ -42,6 +42,9 @@ enum class Kind : std::uint8_t {
   script,
   logexp,
   agent,
+  link,
+  arp,
+  app,
 };
 
 /// "http", "tcp", "none": as it is configured and as screens show it.

@@ -133,7 +133,7 @@ TEST(Check, DnsGoesByTheProtocolOfItsService) {
 }
 
 TEST(Check, EveryTypeHasAWordOfItsOwn) {
-  for (int kind = 0; kind <= static_cast<int>(Kind::agent); ++kind)
+  for (int kind = 0; kind <= static_cast<int>(Kind::app); ++kind)
     EXPECT_EQ(kind_named(word_of(static_cast<Kind>(kind))), static_cast<Kind>(kind));
   EXPECT_EQ(kind_named("htttp"), std::nullopt);
 }

@@ -25,6 +25,7 @@ Traits traits_of(Kind kind) {
     case Kind::ldap:
     case Kind::rtsp:
     case Kind::https:
+    case Kind::app:
       return {tcp};
     case Kind::http:
     case Kind::httphead:
@@ -49,6 +50,8 @@ Traits traits_of(Kind kind) {
       return {any, true};
     case Kind::none:
     case Kind::icmp:
+    case Kind::link:
+    case Kind::arp:
     case Kind::snmp:
     case Kind::script:
     case Kind::logexp:
@@ -149,6 +152,8 @@ Check resolve(const Wish& wish) {
       break;
     case Kind::none:
     case Kind::icmp:
+    case Kind::link:
+    case Kind::arp:
     case Kind::tcp:
     case Kind::sslh:
     case Kind::ntp:
