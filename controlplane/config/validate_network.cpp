@@ -150,6 +150,18 @@ void check_routes(const Config& config, Problems& problems) {
 
 }  // namespace
 
+/// What comes for a VIP goes to real servers.
+void check_state_server(const Config& config, Problems& problems) {
+  const StateServer& state = config.sys().state();
+  if (!state.enabled()) return;
+  for (const Virt& virt : config.slb().virt())
+    if (address_of(virt.vip()) == address_of(state.addr()))
+      problems.push_back(
+          {"/cfg/sys/state", fmt::format("addr {} is that of virtual server {}; give one of the "
+                                         "switch's own",
+                                         state.addr(), virt.number())});
+}
+
 void validate_network(const Config& config, Problems& problems) {
   check_devices(config, problems);
   check_one_port_a_vlan(config, problems);
@@ -162,6 +174,7 @@ void validate_network(const Config& config, Problems& problems) {
       check_next_hop(config, fmt::format("/cfg/l3/gw {}", gateway.number()), address_of(gateway.addr()),
                      problems);
   check_routes(config, problems);
+  check_state_server(config, problems);
 }
 
 }  // namespace headgate::config

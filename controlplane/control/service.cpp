@@ -256,6 +256,17 @@ Reply Service::status(const GetStatus& get) {
   return reply;
 }
 
+std::optional<State> Service::virt_state(std::uint32_t virt) const {
+  const Surroundings around{.neighbours = {},
+                            .port_macs = {},
+                            .ports_up = {},
+                            .current = {},
+                            .picture = engine_.picture(),
+                            .now_unix_ms = engine_.unix_ms()};
+  const auto state = virt_state_of(engine_.running(), engine_.monitor(), around, virt);
+  return state && !engine_.published() ? NO_SERVICES_UP : state;
+}
+
 Reply Service::get_log(const GetLog& get) const {
   Reply reply;
   for (const telemetry::Line& line : engine_.log().last(get.lines() == 0 ? kLogLines : get.lines())) {

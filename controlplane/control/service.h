@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "controlplane/daemon/engine.h"
@@ -31,6 +32,9 @@ class Service {
 
   /// Answers one request, now or later. `talk` must stay until the last reply.
   void handle(Conversation& talk, const Request& request, const OnReply& on_reply);
+  /// Of a virtual server, as clients of the switch see it: without a dataplane that forwards by the running
+  /// configuration none serves. Nothing when there is none of that number.
+  [[nodiscard]] std::optional<State> virt_state(std::uint32_t virt) const;
 
  private:
   Reply open(Conversation& talk, const Open& open);

@@ -204,6 +204,14 @@ State state_of(const VirtStatus& virt) {
   return checked ? NO_SERVICES_UP : NOT_CHECKED;
 }
 
+/// The services of a virtual server, and what it is by them.
+void add_services(const Look& look, const config::Virt& virt, VirtStatus& status) {
+  for (const config::Service& service : virt.service())
+    for (const Protocol protocol : config::protocols_of(service))
+      add_service(look, virt, service, protocol, status);
+  status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
+}
+
 void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
   VirtStatus& status = *reply.add_virt();
   const Ip vip = config::address_of(virt.vip());
@@ -214,10 +222,7 @@ void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
   const config::Port* port = subnet ? config::port_of_vlan(look.config, subnet->vlan) : nullptr;
   const auto mac = port == nullptr ? look.around.port_macs.end() : look.around.port_macs.find(port->number());
   status.set_mac(mac == look.around.port_macs.end() ? Mac{}.text() : mac->second.text());
-  for (const config::Service& service : virt.service())
-    for (const Protocol protocol : config::protocols_of(service))
-      add_service(look, virt, service, protocol, status);
-  status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
+  add_services(look, virt, status);
 }
 
 /// What says most of a server, from the best to the worst.
@@ -292,6 +297,15 @@ StatusReply status_of(const config::Config& config, const Monitor& monitor, cons
   for (const config::Group& group : config.slb().group()) add_group(look, group, reply);
   for (const config::SlbPort& port : config.slb().port()) add_port(look, port, reply);
   return reply;
+}
+
+std::optional<State> virt_state_of(const config::Config& config, const Monitor& monitor,
+                                   const Surroundings& around, std::uint32_t virt) {
+  const auto found = std::ranges::find(config.slb().virt(), virt, &config::Virt::number);
+  if (found == config.slb().virt().end()) return std::nullopt;
+  VirtStatus status;
+  add_services({config, monitor, around}, *found, status);
+  return status.state();
 }
 
 }  // namespace headgate::control

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "controlplane/daemon/engine.h"
@@ -16,7 +17,7 @@ struct Surroundings {
   std::map<std::uint32_t, Mac> port_macs;  ///< of the ports' own interfaces
   std::map<std::uint32_t, bool> ports_up;
   std::map<std::uint32_t, std::uint64_t> current;  ///< sessions by real server
-  daemon::Picture picture;                         ///< who takes new sessions
+  const daemon::Picture& picture;                  ///< who takes new sessions
   std::uint64_t now_unix_ms = 0;
   std::uint32_t changes_of = 0;  ///< the real server whose targets' changes are asked for; 0: none
 };
@@ -24,5 +25,9 @@ struct Surroundings {
 /// Pure over its arguments.
 [[nodiscard]] StatusReply status_of(const config::Config& config, const daemon::Monitor& monitor,
                                     const Surroundings& around);
+
+/// Of one virtual server; nothing when there is none of that number.
+[[nodiscard]] std::optional<State> virt_state_of(const config::Config& config, const daemon::Monitor& monitor,
+                                                 const Surroundings& around, std::uint32_t virt);
 
 }  // namespace headgate::control

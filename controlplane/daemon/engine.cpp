@@ -104,6 +104,7 @@ void Engine::start() {
   if (loaded.states) monitor_.adopt(*loaded.states);
   picture_ = picture_of(compiled_, monitor_, picture_, full_);
   reconcile_kernel();
+  reconcile_state_server();
   note(Severity::notice, "system: headgated started");
   seams_.timers.after(kPatience, [this] { begin_probing(); });
   every_second();
@@ -225,6 +226,18 @@ void Engine::reconcile_kernel() {
   kernel_complaints_ = std::move(complaints);
 }
 
+/// An address that is not there yet may come: it is tried again.
+void Engine::reconcile_state_server() {
+  const config::StateServer& wanted = running().sys().state();
+  std::optional<Endpoint> at;
+  if (wanted.enabled()) at = {config::address_of(wanted.addr()), static_cast<L4Port>(wanted.port())};
+  const Status listening = seams_.state_server.listen(at);
+  std::string complaint = listening.ok() ? "" : listening.error().message;
+  if (!complaint.empty() && complaint != state_server_complaint_)
+    note(Severity::error, "mgmt: state over HTTP: " + complaint);
+  state_server_complaint_ = std::move(complaint);
+}
+
 void Engine::every_second() {
   seams_.timers.after(kSecond, [this] { every_second(); });
   if (states_changed_) (void)keep_states();  // tried again in a second
@@ -299,6 +312,7 @@ void Engine::every_five_seconds() {
   seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
   if (applying_) return;
   reconcile_kernel();
+  reconcile_state_server();
   if (seams_.dataplane.connected() && !published_) publish_running();
 }
 
@@ -379,6 +393,7 @@ void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_
   send_states(monitor_.whole());
   states_changed_ = true;
   reconcile_kernel();
+  reconcile_state_server();
   syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
   candidates_.rebase(running());
   note(Severity::info, fmt::format("mgmt: configuration applied, generation {}", number));

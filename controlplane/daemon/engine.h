@@ -24,6 +24,7 @@ struct Seams {
   probe::Prober& prober;
   Timers& timers;
   const Clock& clock;
+  StateServer& state_server;
 };
 
 /// Averages of the number of sessions, from one sample a second; over what there is until there are enough.
@@ -73,6 +74,8 @@ class Engine {
   [[nodiscard]] const telemetry::EventLog& log() const { return log_; }
   [[nodiscard]] const Averages& averages() const { return averages_; }
   [[nodiscard]] const Picture& picture() const { return picture_; }
+  /// The dataplane forwards by the running configuration.
+  [[nodiscard]] bool published() const { return published_ && seams_.dataplane.connected(); }
   /// What the watches for attacks see, with the rules of the running configuration.
   [[nodiscard]] control::Attack syn_attack() const;
   [[nodiscard]] control::Attack session_attack() const;
@@ -96,6 +99,7 @@ class Engine {
   void announce_soon();
   void announce();
   void reconcile_kernel();
+  void reconcile_state_server();
   void every_second();
   void every_five_seconds();
   void begin_probing();
@@ -120,10 +124,11 @@ class Engine {
   telemetry::AttackWatch session_watch_;
   std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
-  bool gathering_ = false;      ///< something was told just now
-  bool gathered_ = false;       ///< and something is to be told since
-  bool states_changed_ = true;  ///< since they were last stored
-  bool booted_ = false;         ///< this is the first start since the machine's
+  std::string state_server_complaint_;  ///< why it does not listen
+  bool gathering_ = false;              ///< something was told just now
+  bool gathered_ = false;               ///< and something is to be told since
+  bool states_changed_ = true;          ///< since they were last stored
+  bool booted_ = false;                 ///< this is the first start since the machine's
   bool withheld_ =
       false;  ///< the configuration was lost: neither dataplane nor kernel is touched before an apply
   bool applying_ = false;

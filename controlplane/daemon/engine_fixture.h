@@ -51,6 +51,24 @@ class FakeTime final : public Clock, public Timers {
   std::map<std::pair<std::uint64_t, TimerId>, std::function<void()>> actions_;
 };
 
+/// Remembers where it was told to listen.
+class FakeStateServer final : public StateServer {
+ public:
+  Status listen(const std::optional<Endpoint>& at) override {
+    ++asked;
+    if (at && !fault.empty()) {
+      listens.reset();
+      return Error{fault};
+    }
+    listens = at;
+    return Done{};
+  }
+
+  std::optional<Endpoint> listens;
+  std::string fault;  ///< not empty: it can't listen
+  unsigned asked = 0;
+};
+
 /// Servers that answer at once, or never.
 class FakeProber final : public probe::Prober {
  public:
@@ -216,9 +234,9 @@ class EngineTest : public testing::Test {
     prober_ = std::move(prober);
     lines_.clear();
     dataplane_.changes.clear();
-    engine_ =
-        std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_}, directory_, boot_,
-                                 [this](const telemetry::Line& line) { lines_.push_back(line.text); });
+    engine_ = std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_, state_server_},
+                                       directory_, boot_,
+                                       [this](const telemetry::Line& line) { lines_.push_back(line.text); });
     engine_->start();
     if (dataplane_.there)
       engine_->dataplane_connected(dataplane_.hand_back());
@@ -246,6 +264,7 @@ class EngineTest : public testing::Test {
   std::unique_ptr<FakeProber> prober_;
   FakeDataplane dataplane_;
   FakeKernel kernel_;
+  FakeStateServer state_server_;
   std::vector<std::string> lines_;
   std::unique_ptr<Engine> engine_;
 };

@@ -2,6 +2,7 @@
 //
 // headgated: probes servers, owns the configuration, and tells the dataplane what to do.
 #include "controlplane/control/server.h"
+#include "controlplane/control/state_server.h"
 #include "controlplane/daemon/asio_timers.h"
 #include "controlplane/daemon/options.h"
 #include "controlplane/dataplane_link/socket_link.h"
@@ -63,7 +64,9 @@ class Program {
         kernel_(std::move(kernel)),
         prober_(probe::make_prober(context_)),
         link_(link::make_link(context_, options.run_dir + "/dataplane.sock", events())),
-        engine_({*kernel_, *link_, *prober_, timers_, clock_}, options.state_dir, boot_id(),
+        state_server_(control::make_state_server(
+            context_, [this](std::uint32_t virt) { return service_.virt_state(virt); })),
+        engine_({*kernel_, *link_, *prober_, timers_, clock_, *state_server_}, options.state_dir, boot_id(),
                 options.log == Options::Log::syslog ? to_syslog : print),
         service_(engine_) {}
 
@@ -94,6 +97,7 @@ class Program {
   std::unique_ptr<kernel::Kernel> kernel_;
   std::unique_ptr<probe::Prober> prober_;
   std::unique_ptr<link::SocketLink> link_;
+  std::unique_ptr<StateServer> state_server_;
   Engine engine_;
   control::Service service_;
 };

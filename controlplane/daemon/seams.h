@@ -4,6 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+
+#include "model/ip.h"
+#include "model/result.h"
 
 // What the engine needs of the world besides kernel, dataplane and prober; a test brings its own.
 namespace headgate::daemon {
@@ -26,6 +30,21 @@ class Timers {
   virtual TimerId after(std::chrono::milliseconds delay, std::function<void()> action) = 0;
   /// Harmless for a timer that has run, and for 0.
   virtual void cancel(TimerId timer) = 0;
+};
+
+struct Endpoint {
+  Ip address;
+  L4Port port = 0;
+  bool operator==(const Endpoint&) const = default;
+};
+
+/// Where the switch says over HTTP how its virtual servers do.
+class StateServer {
+ public:
+  virtual ~StateServer() = default;
+  /// Listens there and nowhere else; without an endpoint nowhere. An error: it listens nowhere. What it
+  /// listens at already goes on.
+  virtual Status listen(const std::optional<Endpoint>& at) = 0;
 };
 
 }  // namespace headgate::daemon

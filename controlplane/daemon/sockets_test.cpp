@@ -2,6 +2,7 @@
 //
 // The shells around Asio against real sockets: the dataplane's socket, the control socket.
 #include "controlplane/control/server.h"
+#include "controlplane/control/state_server.h"
 #include "controlplane/dataplane_link/socket_link.h"
 
 #include <sys/socket.h>
@@ -210,7 +211,8 @@ class ControlSocket : public testing::Test {
   World world_;
   std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
   std::unique_ptr<link::SocketLink> link_ = link::make_link(context_, directory_ + "/none", {});
-  daemon::Engine engine_{{kernel_, *link_, *prober_, world_, world_}, directory_, "boot", {}};
+  std::unique_ptr<daemon::StateServer> state_server_ = control::make_state_server(context_, {});
+  daemon::Engine engine_{{kernel_, *link_, *prober_, world_, world_, *state_server_}, directory_, "boot", {}};
   control::Service service_{engine_};
   Result<std::unique_ptr<control::Server>> server_ =
       control::serve(context_, directory_ + "/control.sock", service_);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the engine lets the state of virtual servers be asked for.
+#include "controlplane/control/service.h"
+#include "controlplane/daemon/engine_fixture.h"
+
+namespace headgate::daemon {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+config::Config asked_at(const std::string& address) {
+  return config::with(config::lab(), "/c/sys/state/ena/addr " + address);
+}
+
+TEST_F(EngineTest, StateIsAskedWhereTheConfigurationSaysAndNowhereWithout) {
+  start_lab();
+  EXPECT_EQ(state_server_.listens, std::nullopt);
+  EXPECT_THAT(apply(asked_at("10.9.9.9")).errors, IsEmpty());
+  EXPECT_EQ(state_server_.listens, (Endpoint{Ipv4{0x0a090909}, 8088}));
+  EXPECT_THAT(apply(config::with(asked_at("10.9.9.9"), "/c/sys/state/port 81")).errors, IsEmpty());
+  EXPECT_EQ(state_server_.listens, (Endpoint{Ipv4{0x0a090909}, 81}));
+  start();
+  EXPECT_EQ(state_server_.listens, (Endpoint{Ipv4{0x0a090909}, 81})) << "after a restart";
+  EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+  EXPECT_EQ(state_server_.listens, std::nullopt);
+}
+
+TEST_F(EngineTest, AnAddressThatCantBeListenedAtIsToldOnceAndTriedAgain) {
+  start_lab();
+  state_server_.fault = "can't listen on 10.9.9.9:8088: Cannot assign requested address";
+  EXPECT_THAT(apply(asked_at("10.9.9.9")).errors, IsEmpty());
+  time_->pass(milliseconds(11'000));
+  const std::string line = "mgmt: state over HTTP: " + state_server_.fault;
+  EXPECT_EQ(std::ranges::count(lines_, line), 1);
+  state_server_.fault.clear();
+  time_->pass(milliseconds(5000));
+  EXPECT_NE(state_server_.listens, std::nullopt);
+}
+
+TEST_F(EngineTest, TheAddressOfAVirtualServerIsRefused) {
+  start();
+  EXPECT_THAT(
+      apply(asked_at("10.10.1.100")).errors,
+      ElementsAre(
+          "/cfg/sys/state: addr 10.10.1.100 is that of virtual server 1; give one of the switch's own"));
+}
+
+TEST_F(EngineTest, AVirtualServerServesAsItsServersDo) {
+  start_lab();
+  const control::Service service(*engine_);
+  EXPECT_EQ(service.virt_state(1), control::UP);
+  EXPECT_EQ(service.virt_state(77), std::nullopt);
+  prober_->silent = {{kServer1, 8080}, {kServer1, 21}, {kServer2, 8080}};
+  time_->pass(milliseconds(12'000));
+  EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
+}
+
+TEST_F(EngineTest, WithoutADataplaneNoVirtualServerServes) {
+  start_lab();
+  const control::Service service(*engine_);
+  dataplane_.there = false;
+  engine_->dataplane_lost();
+  EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
+  EXPECT_EQ(service.virt_state(77), std::nullopt);
+}
+
+}  // namespace
+}  // namespace headgate::daemon
