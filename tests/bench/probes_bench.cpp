@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What probing costs: Probes/TYPE/TARGETS probes each target once a second.
+// What probing costs: Probes/TYPE/TARGETS probes each target once a second. How fast its verdicts are known:
+// Verdict/TARGETS.
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -17,6 +18,7 @@
 #include "controlplane/probe/asio_prober.h"
 #include "tests/bench/bare_prober.h"
 #include "tests/bench/probe_servers.h"
+#include "tests/bench/verdict_bench.h"
 
 namespace headgate::bench {
 namespace {
@@ -131,6 +133,8 @@ void register_all() {
   once(benchmark::RegisterBenchmark("Probes/https/2000", [](benchmark::State& state) {
     probes(state, {.kind = probe::Kind::https, .path = "/"}, ProbeServer::Speaks::https, 2'000);
   }));
+  once(benchmark::RegisterBenchmark("Verdict/10000",
+                                    [](benchmark::State& state) { verdicts(state, 10'000); }));
 }
 
 }  // namespace

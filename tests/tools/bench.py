@@ -21,7 +21,8 @@ import lab  # noqa: E402
 from host import LabError  # noqa: E402
 
 COUNTERS = ("ns_per_packet", "new_per_second", "packets_per_second", "bytes_per_session", "core_share",
-            "worst_burst_us", "quiet_burst_us", "bare_core_share", "worst_slot_share", "probes_per_second")
+            "worst_burst_us", "quiet_burst_us", "bare_core_share", "worst_slot_share", "probes_per_second",
+            "verdict_us", "verdict_p99_us", "verdict_worst_us")
 PROGRAMS = ("bench", "bench_shell", "bench_probes")
 # The table of 10 Mi sessions; the smaller tables, and DPDK's packet buffers.
 PAGES = {"1G": 2, "2M": 512}
