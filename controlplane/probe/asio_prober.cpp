@@ -21,8 +21,8 @@ class AsioProber final : public Prober {
   explicit AsioProber(asio::io_context& context) : context_(context), runs_(context) {}
 
   void start(TargetId target, const Probe& probe, OnResult on_result) override {
-    cancel(target);
     Entry& entry = entries_[target];
+    entry = {};
     if (!probe.timeout) {
       entry.run = runs_.begin(probe, std::move(on_result));
       return;
