@@ -17,8 +17,8 @@
 #include <csignal>
 #include <memory>
 #include <string_view>
-#include <thread>
-#include <vector>
+#include <unordered_map>
+#include <utility>
 
 namespace headgate::bench {
 namespace {
@@ -61,37 +61,74 @@ SSL_CTX* server_context() {
   return context;
 }
 
-void serve_page(SSL_CTX* context, int socket) {
-  const int on = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context), SSL_free);
-  SSL_set_fd(tls.get(), socket);
-  std::array<char, 1024> request;
-  if (SSL_accept(tls.get()) == 1 && SSL_read(tls.get(), request.data(), request.size()) > 0) {
-    SSL_write(tls.get(), kPage.data(), static_cast<int>(kPage.size()));
-    SSL_shutdown(tls.get());
-    SSL_read(tls.get(), request.data(), request.size());  // until the client has said goodbye
-  }
-  close(socket);
-}
+/// Answers each request over TLS with a page. One thread: the library's locks are nobody's to wait for.
+class Pages {
+ public:
+  explicit Pages(int listener) : listener_(listener) { watch(listener); }
 
-[[noreturn]] void serve_pages(int listener) {
-  constexpr int kThreads = 64;
-  SSL_CTX* context = server_context();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i)
-    threads.emplace_back([&] {
-      for (int client; (client = accept(listener, nullptr, nullptr)) >= 0;) serve_page(context, client);
-    });
-  for (auto& thread : threads) thread.join();
-  _exit(1);
-}
+  [[noreturn]] void serve() {
+    std::array<epoll_event, 256> ready;
+    while (true) {
+      const int count = epoll_wait(events_, ready.data(), ready.size(), -1);
+      for (int i = 0; i < count; ++i) {
+        const int socket = ready[static_cast<std::size_t>(i)].data.fd;
+        if (socket == listener_)
+          accept_waiting();
+        else if (!go_on(talks_.at(socket)))
+          end(socket);
+      }
+    }
+  }
+
+ private:
+  struct Talk {
+    std::unique_ptr<SSL, decltype(&SSL_free)> tls{nullptr, SSL_free};
+    bool answered = false;
+  };
+
+  void watch(int socket) const {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = socket}};
+    epoll_ctl(events_, EPOLL_CTL_ADD, socket, &event);
+  }
+
+  void accept_waiting() {
+    for (int client; (client = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK)) >= 0; watch(client)) {
+      const int on = 1;
+      setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      SSL* tls = SSL_new(context_);
+      talks_[client].tls.reset(tls);
+      SSL_set_fd(tls, client);
+      SSL_set_accept_state(tls);
+    }
+  }
+
+  void end(int socket) {
+    talks_.erase(socket);
+    close(socket);
+  }
+
+  /// Whether it is not over yet.
+  static bool go_on(Talk& talk) {
+    SSL* tls = talk.tls.get();
+    std::array<char, 1024> request;
+    const int length = SSL_read(tls, request.data(), request.size());  // the handshake first
+    if (length <= 0) return SSL_get_error(tls, length) == SSL_ERROR_WANT_READ;
+    if (std::exchange(talk.answered, true)) return true;
+    SSL_write(tls, kPage.data(), static_cast<int>(kPage.size()));
+    SSL_shutdown(tls);
+    return true;  // until the client has said goodbye
+  }
+
+  int listener_;
+  int events_ = epoll_create1(0);
+  SSL_CTX* context_ = server_context();
+  std::unordered_map<int, Talk> talks_;
+};
 
 }  // namespace
 
 ProbeServer::ProbeServer(Speaks speaks) {
-  const bool waits = speaks == Speaks::https;
-  listener_ = socket(AF_INET, SOCK_STREAM | (waits ? 0 : SOCK_NONBLOCK), 0);
+  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   sockaddr_in any{};
   any.sin_family = AF_INET;
   socklen_t length = sizeof any;
@@ -103,7 +140,7 @@ ProbeServer::ProbeServer(Speaks speaks) {
   if (process_ != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
-  if (waits) serve_pages(listener_);
+  if (speaks == Speaks::https) Pages(listener_).serve();
   accept_all(listener_);
 }
 
