@@ -156,6 +156,9 @@ void Switch::note_ends(const Event& event, Session& session, Life before, Side f
   if (before != Life::syn && after == Life::syn) begin_handshake(session);
   const bool refused = from == Side::real && before == Life::syn && (event.parsed.flags & tcp::rst) != 0;
   if (refused) traffic_[session.binding].refused.add(1);
+  const bool repeated = from == Side::client && before == Life::syn && after == Life::syn &&
+                        (session.marks & TcpLife::kAnswered) == 0 && tcp::opens(event.parsed.flags);
+  if (repeated) traffic_[session.binding].unanswered.add(1);
   if (after == Life::closed) uncount(session);
 }
 

@@ -102,7 +102,7 @@ class Switch {
     Counter octets;
     Counter opened;           ///< sessions
     SmallCounter refused;     ///< SYNs that the server answered with a reset
-    SmallCounter unanswered;  ///< SYNs that the server did not answer within the half-open time
+    SmallCounter unanswered;  ///< SYNs that the server did not answer until they were repeated, or at all
   };
   /// Any thread.
   [[nodiscard]] const Traffic& traffic(BindingSlot slot) const noexcept { return traffic_[slot]; }

@@ -53,6 +53,8 @@ struct View {
   [[nodiscard]] bool later() const { return offset != 0; }
   [[nodiscard]] bool tcp() const { return protocol == kTcp; }
   [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+  /// Whether it asks for a connection.
+  [[nodiscard]] bool opens() const { return has(kSyn) && !has(kAck) && !has(kRst) && !has(kFin); }
   /// The sequence number after this segment: SYN and FIN take one each.
   [[nodiscard]] std::uint32_t after() const {
     return sequence + payload + (has(kSyn) ? 1 : 0) + (has(kFin) ? 1 : 0);

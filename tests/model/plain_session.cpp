@@ -14,10 +14,6 @@ std::uint32_t distance(std::uint32_t from, std::uint32_t to) {
   return to - from;
 }
 
-bool opens(const View& segment) {
-  return segment.has(kSyn) && !segment.has(kAck) && !segment.has(kRst) && !segment.has(kFin);
-}
-
 bool in_window(const Connection::End& end, std::uint32_t sequence) {
   return distance(end.acked, sequence) <= distance(end.acked, end.next) + kWindow;
 }
@@ -29,7 +25,7 @@ void Connection::pass(bool from_client, const View& segment) {
     reset_ = true;
     return;
   }
-  if (from_client && opens(segment) && stands()) {
+  if (from_client && segment.opens() && stands()) {
     asked_ = segment;
     return;
   }

@@ -73,7 +73,7 @@ Outcome PlainSwitch::of_session(const Packet& packet, Found session, bool from_c
   if (view.ttl <= 1) return only(Fate::drop_ttl);
   if (view.later())
     return session->terminated ? only(Fate::drop_no_session) : forward(packet, *session, from_client);
-  const bool syn = view.tcp() && view.has(kSyn) && !view.has(kAck) && !view.has(kRst) && !view.has(kFin);
+  const bool syn = view.tcp() && view.opens();
   const bool gone = session->over() || !session->binding->opens();
   // A connection starts anew on a closed, stale or dead server's session; a datagram, on a terminated one.
   const bool anew = from_client && (view.tcp() ? syn && gone : session->terminated);
@@ -142,6 +142,10 @@ void PlainSwitch::note(const Packet& packet, Session& session, bool from_client)
   if (before != Life::syn && after == Life::syn) ++begun_.handshakes;
   if (session.tcp() && before == Life::syn && after != Life::syn) ++begun_.settled;
   if (!from_client && before == Life::syn && session.tcp() && packet.view.has(kRst)) ++binding.refused;
+  const bool first = session.packets_client == 1;
+  const bool repeated = from_client && !first && session.tcp() && before == Life::syn && after == Life::syn &&
+                        !session.connection.answered() && packet.view.opens();
+  if (repeated) ++binding.unanswered;
   if (after == Life::closed) {
     let_go(session, packet.now);
     uncount(session);
@@ -215,8 +219,7 @@ std::optional<Fate> PlainSwitch::may_open(const Packet& packet) const {
   const View& view = packet.view;
   if (!client_ports_.contains(packet.wire.port)) return Fate::drop_client_port;
   if (view.source == view.destination) return Fate::drop_land;
-  const bool syn = view.has(kSyn) && !view.has(kAck) && !view.has(kRst) && !view.has(kFin);
-  if (view.tcp() && !syn) return stray(view);
+  if (view.tcp() && !view.opens()) return stray(view);
   if (!is_of_a_host(view.source) || is_vip(view.source)) return Fate::drop_martian;
   if (view.ttl <= 1) return Fate::drop_ttl;
   return {};

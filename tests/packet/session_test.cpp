@@ -270,6 +270,29 @@ TEST(Session, ARefusedSynIsReportedToItsTargetOnce) {
   EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
 }
 
+// A client asks again after a second: long before its session's time is over.
+TEST(Session, ASynThatHasToBeRepeatedIsReportedAtOnce) {
+  Bench bench(web(1));
+  const auto session = Connection::begin(bench, 40000);
+  EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
+  bench.wait(1);
+  reaches_server(bench, session, session.says(kSyn).seq(1000));
+  const auto failures = bench.director.traffic_failures(bench.now);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].target().real(), 1u);
+  EXPECT_EQ(failures[0].unanswered(), 1u);
+  EXPECT_EQ(failures[0].refused(), 0u);
+}
+
+TEST(Session, ASynThatWasAnsweredMayBeRepeatedWithoutAReport) {
+  Bench bench(web(1));
+  const auto session = Connection::begin(bench, 40000);
+  reaches_client(bench, session, session.answers(kSyn | kAck).seq(5000).ack(1001));
+  bench.wait(1);
+  reaches_server(bench, session, session.says(kSyn).seq(1000));
+  EXPECT_THAT(bench.director.traffic_failures(bench.now), IsEmpty());
+}
+
 TEST(Session, FailuresOfATargetAreToldOnceASecondAndNoneIsForgotten) {
   Bench bench(web(1));
   const auto refuse = [&](std::uint16_t port) {
