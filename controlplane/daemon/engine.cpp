@@ -21,6 +21,8 @@ constexpr milliseconds kReconcile{5000};
 constexpr milliseconds kMeasured{10'000};
 /// Changes within so short a time after another are told together.
 constexpr milliseconds kGathered{50};
+/// Longer than any interval: so long without a check that could not be made, they are made again.
+constexpr milliseconds kRecovered{61'000};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
 constexpr milliseconds kPatience{1000};
 
@@ -241,6 +243,7 @@ void Engine::reconcile_state_server() {
 void Engine::every_second() {
   seams_.timers.after(kSecond, [this] { every_second(); });
   if (states_changed_) (void)keep_states();  // tried again in a second
+  watch_unmade();
   if (!seams_.dataplane.connected()) return averages_.sample(0);
   forwarding::Order order;
   order.mutable_stats();
@@ -280,6 +283,20 @@ void Engine::watch_attacks() {
          fmt::format("slb: session attack: {} new sessions in {} seconds, allowed {}",
                      session_attack().rate(), session_attack().seconds(), session_attack().limit()));
   if (session == Change::ends) note(Severity::notice, "slb: session attack has ended");
+}
+
+/// Verdicts stand meanwhile, and nobody else says why nothing changes.
+void Engine::watch_unmade() {
+  constexpr const char* kChecks = "health checks";
+  const Monitor::Unmade& unmade = monitor_.unmade();
+  const milliseconds now = seams_.timers.now();
+  if (std::exchange(unmade_, unmade.count) != unmade.count) {
+    if (!unmade_until_) note(Severity::alert, "slb: health checks can't be made: " + unmade.reason, kChecks);
+    unmade_until_ = now + kRecovered;
+  } else if (unmade_until_ && now >= *unmade_until_) {
+    unmade_until_.reset();
+    note(Severity::notice, "slb: health checks are made again", kChecks);
+  }
 }
 
 control::Attack Engine::syn_attack() const {

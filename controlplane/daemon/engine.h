@@ -107,6 +107,7 @@ class Engine {
   void take_stats(const forwarding::Stats& stats);
   void tell_measured();
   void watch_attacks();
+  void watch_unmade();
 
   Seams seams_;
   telemetry::EventLog log_;
@@ -124,11 +125,13 @@ class Engine {
   telemetry::AttackWatch session_watch_;
   std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
-  std::string state_server_complaint_;  ///< why it does not listen
-  bool gathering_ = false;              ///< something was told just now
-  bool gathered_ = false;               ///< and something is to be told since
-  bool states_changed_ = true;          ///< since they were last stored
-  bool booted_ = false;                 ///< this is the first start since the machine's
+  std::string state_server_complaint_;                     ///< why it does not listen
+  std::uint64_t unmade_ = 0;                               ///< probes that could not be made, a second ago
+  std::optional<std::chrono::milliseconds> unmade_until_;  ///< then they are made again, if all goes well
+  bool gathering_ = false;                                 ///< something was told just now
+  bool gathered_ = false;                                  ///< and something is to be told since
+  bool states_changed_ = true;                             ///< since they were last stored
+  bool booted_ = false;                                    ///< this is the first start since the machine's
   bool withheld_ =
       false;  ///< the configuration was lost: neither dataplane nor kernel is touched before an apply
   bool applying_ = false;

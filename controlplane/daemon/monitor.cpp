@@ -276,6 +276,7 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
   watched->heard = result.heard;
   watched->took = result.took;
   watched->last_check_unix_ms = clock_.unix_ms();
+  if (result.unasked) unmade_ = {unmade_.count + 1, result.reason};
   if (result.passed) watched->response_us = health::averaged_response(watched->response_us, result.took);
   feed(id, event_of(*watched, attempt, result));
 }

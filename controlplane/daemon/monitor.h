@@ -80,6 +80,12 @@ class Monitor {
   [[nodiscard]] std::uint64_t disabled_since_unix_ms(std::uint32_t real) const;
 
   [[nodiscard]] const Targets& targets() const { return targets_; }
+  /// Probes that this machine could not make, for want of files or ports, since the start; and why the last.
+  struct Unmade {
+    std::uint64_t count = 0;
+    std::string reason;
+  };
+  [[nodiscard]] const Unmade& unmade() const { return unmade_; }
   /// Whether new sessions are taken by what a target decides about; closed when there is no such target.
   [[nodiscard]] health::Availability availability(const TargetKey& key) const;
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
@@ -147,6 +153,7 @@ class Monitor {
   std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
   probe::TargetId last_id_ = 0;
+  Unmade unmade_;
   bool grace_ = false;
   bool begun_ = false;
 };

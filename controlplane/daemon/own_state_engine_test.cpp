@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the engine lets the state of virtual servers be asked for.
+// What the engine says of the switch itself: how its virtual servers do, and whether it can check servers at
+// all.
 #include "controlplane/control/service.h"
 #include "controlplane/daemon/engine_fixture.h"
 
@@ -63,6 +64,28 @@ TEST_F(EngineTest, WithoutADataplaneNoVirtualServerServes) {
   engine_->dataplane_lost();
   EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
   EXPECT_EQ(service.virt_state(77), std::nullopt);
+}
+
+TEST_F(EngineTest, ChecksThatCantBeMadeAreToldOnceAndWhenTheyAreMadeAgain) {
+  constexpr const char* kAgain = "slb: health checks are made again";
+  start_lab();
+  prober_->exhausted = true;
+  time_->pass(milliseconds(30'000));
+  prober_->exhausted = false;
+  time_->pass(milliseconds(20'000));
+  prober_->exhausted = true;
+  time_->pass(milliseconds(30'000));
+  EXPECT_EQ(std::ranges::count_if(lines_,
+                                  [](const std::string& line) {
+                                    return line.starts_with("slb: health checks can't be made: ");
+                                  }),
+            1);
+  prober_->exhausted = false;
+  time_->pass(milliseconds(59'000));
+  EXPECT_THAT(lines_, testing::Not(Contains(kAgain)));
+  time_->pass(milliseconds(5000));
+  EXPECT_EQ(std::ranges::count(lines_, kAgain), 1);
+  EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::OPEN) << "its verdict stands";
 }
 
 }  // namespace
