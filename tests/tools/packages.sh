@@ -5,7 +5,7 @@ PACKAGES="meson ninja-build pkg-config g++ ccache clang-14 libclang-rt-14-dev cl
   libdpdk-dev dpdk dpdk-dev librte-net-af-xdp23 librte-net-tap23 librte-net-pcap23 librte-net-ring23 librte-net-virtio23
   librte-net-null23 libbpf-dev libxdp-dev protobuf-compiler libprotobuf-dev libgtest-dev libgmock-dev
   libbenchmark-dev libboost1.81-dev libssl-dev libmnl-dev libnftables-dev libedit-dev libfmt-dev
-  nginx-light vsftpd haproxy dovecot-imapd dovecot-pop3d postfix bind9 snmpd freeradius tftpd-hpa chrony kamailio slapd
+  nginx-light apache2-bin vsftpd haproxy dovecot-imapd dovecot-pop3d postfix bind9 snmpd freeradius tftpd-hpa chrony kamailio slapd
   redis-server wrk iproute2 iputils-ping nftables ethtool tcpdump python3 curl openssl procps util-linux systemd"
 
 POLICY=/usr/sbin/policy-rc.d
