@@ -37,6 +37,12 @@ Sense by_code(std::string_view line) {
   return line.size() > 3 && line[3] == '-' ? Sense::more : Sense::agrees;
 }
 
+/// An answer, whatever it says.
+Sense by_any_code(std::string_view line) {
+  if (!is_code(line)) return Sense::refuses;
+  return line.size() > 3 && line[3] == '-' ? Sense::more : Sense::agrees;
+}
+
 // ---- FTP: where the file comes
 
 /// The decimal number at the front, which is taken away; nothing where it is none or above `most`.
@@ -245,7 +251,10 @@ Dialogue::Script smtp_script(const std::string& user) {
 }
 
 Dialogue::Script nntp_script(const std::string& group) {
-  return {{{"", by_code<200, 201>, "200 or 201"}, {"GROUP " + group, by_code<211>, "211"}}, "QUIT"};
+  return {{{"", by_code<200, 201>, "200 or 201"},
+           {"MODE READER", by_any_code, "an answer"},
+           {"GROUP " + group, by_code<211>, "211"}},
+          "QUIT"};
 }
 
 Dialogue::Script ftp_script(const std::string& file) {

@@ -78,7 +78,9 @@ class Dialogue final : public Conversation {
 /// Asks for a recipient: greeting, HELO, VRFY (RFC 5321, 3.5). 252, "cannot verify", passes: many servers
 /// tell no more.
 [[nodiscard]] Dialogue::Script smtp_script(const std::string& user);
-/// Enters a news group: greeting, GROUP (RFC 3977, 6.1.1).
+/// Enters a news group: greeting, MODE READER, GROUP (RFC 3977, 6.1.1). A server that only takes news from
+/// others until it is told to be read has to be told (5.3); one that knows no such mode answers so, and is as
+/// well.
 [[nodiscard]] Dialogue::Script nntp_script(const std::string& group);
 /// Logs in as anonymous and, where a file is named, has it come (RFC 959), by EPSV (RFC 2428) or else PASV.
 /// Of the address that PASV tells nothing is believed.

@@ -26,8 +26,8 @@ const Case kCases[] = {
      "hg1 LOGIN \"joe\" \"a\\\"b\\\\c\"\r\nhg2 LOGOUT\r\n"},
     {"ftp", ftp_script(""), "220-hello\r\nand more\r\n220 ready\r\n331 password?\r\n230 welcome\r\n",
      "USER anonymous\r\nPASS headgate@\r\nQUIT\r\n"},
-    {"nntp", nntp_script("local.test"), "201 no posting\r\n211 0 0 0 local.test\r\n",
-     "GROUP local.test\r\nQUIT\r\n"},
+    {"nntp", nntp_script("local.test"), "201 no posting\r\n201 no posting\r\n211 0 0 0 local.test\r\n",
+     "MODE READER\r\nGROUP local.test\r\nQUIT\r\n"},
 };
 
 class DialogueTest : public ::testing::TestWithParam<Case> {};
@@ -121,6 +121,18 @@ TEST(Imap, KeywordsMayBeInAnyCaseAndPreauthNeedsNoLogin) {
   EXPECT_EQ(hear(imap_script("a", "b"), "* BYE busy\r\n").outcome,
             (Outcome{false, "greeting \"* BYE busy\", wanted OK"}));
   EXPECT_FALSE(hear(imap_script("a", "b"), "* OK\r\n* BYE gone\r\n").outcome.passed);
+}
+
+TEST(DialogueNntp, AServerThatKnowsNoModeReaderIsReadAllTheSame) {
+  for (const std::string answer : {"500 what?", "501 syntax", "200 posting", "400-busy\r\n400 busy"})
+    EXPECT_TRUE(hear(nntp_script("local.test"), "200 here\r\n" + answer + "\r\n211 0 0 0 local.test\r\n")
+                    .outcome.passed)
+        << answer;
+}
+
+TEST(DialogueNntp, AServerThatStaysInAnotherModeFailsInItsWords) {
+  EXPECT_EQ(hear(nntp_script("local.test"), "200 here\r\n502 no\r\n401 MODE-READER\r\n").outcome.reason,
+            "GROUP local.test: \"401 MODE-READER\", wanted 211");
 }
 
 }  // namespace

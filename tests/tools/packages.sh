@@ -8,6 +8,11 @@ PACKAGES="meson ninja-build pkg-config g++ ccache clang-14 libclang-rt-14-dev cl
   nginx-light apache2-bin vsftpd haproxy dovecot-imapd dovecot-pop3d postfix bind9 snmpd freeradius tftpd-hpa chrony kamailio slapd
   redis-server wrk iproute2 iputils-ping nftables ethtool tcpdump python3 curl openssl procps util-linux systemd"
 
+# inn2 refuses to be configured on a machine without a domain: what the tests use of it is unpacked beside, with its libraries.
+PACKAGES="$PACKAGES libcanlock3 libdb5.3 libperl5.36 libpython3.11"
+UNPACKED="inn2 inn2-inews"
+UNPACKED_HOME=/usr/local/lib/headgate-tests/inn2
+
 POLICY=/usr/sbin/policy-rc.d
 POLICY_KEPT=/usr/sbin/policy-rc.d.before-headgate
 
@@ -33,6 +38,22 @@ restore_service_starts() {
 apt_quietly() {
   DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
     -qq -y --no-install-recommends "$@" </dev/null
+}
+
+# Fetches and unpacks what is not installed; whole or not at all.
+unpack_packages() {
+  [ -d "$UNPACKED_HOME" ] && return 0
+  local folder status=0
+  folder=$(mktemp -d) && chmod 755 "$folder" && mkdir -p "$(dirname "$UNPACKED_HOME")" || return 1
+  (
+    cd "$folder" || exit 1
+    apt-get -qq download $UNPACKED || { apt_quietly update && apt-get -qq download $UNPACKED; } || exit 1
+    for package in *.deb; do dpkg-deb -x "$package" whole || exit 1; done
+    mv whole "$UNPACKED_HOME"
+  ) >"$folder/log" 2>&1 || status=$?
+  [ "$status" -eq 0 ] || grep -E '^(E|W):|dpkg' "$folder/log" | tail -n 5
+  rm -rf "$folder"
+  [ "$status" -eq 0 ] || { echo "run failed: could not unpack $UNPACKED"; return 1; }
 }
 
 # Runs "$@" to its end even when this shell is interrupted: half an installation would be worse than a late answer.
@@ -65,7 +86,7 @@ install_packages() {
   restore_service_starts  # in case that an earlier run was killed
   local missing log status=0
   missing=$(missing_packages)
-  [ -z "$missing" ] && return 0
+  [ -z "$missing" ] && { unpack_packages; return; }
   echo "installing $(echo "$missing" | wc -w) packages, which can take a few minutes:" $missing
   log=$(mktemp)
   uninterrupted install_without_starts $missing >"$log" 2>&1 || status=$?
@@ -75,4 +96,5 @@ install_packages() {
   [ "$status" -eq 0 ] || { echo "run failed: packages could not be installed (status $status)"; return 1; }
   missing=$(missing_packages)
   [ -z "$missing" ] || { echo "run failed: still missing after the installation:" $missing; return 1; }
+  unpack_packages
 }
