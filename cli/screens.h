@@ -63,6 +63,11 @@ struct General {
 /// The digest that `cur` prints of a menu and the menus below it; `which` is "Current" or "Pending".
 [[nodiscard]] std::string settings(const google::protobuf::Message& message, const schema::Menu& menu,
                                    const std::string& title, std::string_view which = "Current");
+/// What `cur` adds about a group, a real server with a check of its own, or a service: what is really
+/// checked. `keys` are those of the place. Empty when there is nothing to tell.
+[[nodiscard]] std::string checks_in_use(const control::ConfigReply& reply,
+                                        const google::protobuf::Message& object,
+                                        const std::vector<std::string>& keys);
 /// The dump within its wrapper; only the line that says when it was taken differs between two of one
 /// configuration.
 [[nodiscard]] std::string dump_script(const config::Config& config, std::time_t now,

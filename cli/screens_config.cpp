@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/screen_words.h"
 #include "cli/screens.h"
 #include "model/config_text.h"
 #include "model/field_access.h"
@@ -52,6 +53,16 @@ std::string title_below(const Menu& menu, const Message& object) {
   return menu.object + " " + schema::key_of(object, menu);
 }
 
+/// Whether a check is one of this group, real server or service.
+bool concerns(const control::CheckInUse& check, const Message& object, const std::vector<std::string>& keys) {
+  if (const auto* group = dynamic_cast<const config::Group*>(&object))
+    return check.group() == group->number();
+  if (const auto* real = dynamic_cast<const config::Real*>(&object)) return check.real() == real->number();
+  const auto* service = dynamic_cast<const config::Service*>(&object);
+  return service != nullptr && check.vport() == service->vport() &&
+         std::to_string(check.virt()) == keys.front();
+}
+
 }  // namespace
 
 std::string setting_text(const Message& message, const Entry& entry) {
@@ -83,6 +94,20 @@ std::string settings(const Message& message, const Menu& menu, const std::string
     }
   }
   return text;
+}
+
+std::string checks_in_use(const control::ConfigReply& reply, const Message& object,
+                          const std::vector<std::string>& keys) {
+  std::string text;
+  for (const control::CheckInUse& check : reply.check()) {
+    if (!concerns(check, object, keys)) continue;
+    text +=
+        fmt::format("  service {} of virtual server {}{}: {}",
+                    port_name_of(check.vport()) + (is_udp(check.protocol()) ? " udp" : ""), check.virt(),
+                    check.real() == 0 ? "" : fmt::format(", real server {}", check.real()), check.check());
+    text += check.wanted() == check.check() ? "\n" : fmt::format(" (configured {})\n", check.wanted());
+  }
+  return text.empty() ? text : "Health checks in use:\n" + text;
 }
 
 std::string dump_script(const config::Config& config, std::time_t now, const std::string& version) {

@@ -334,7 +334,7 @@ TEST(Screens, DigestGoesThroughTheMenusBelow) {
             "Current real server group 1 settings:\n"
             "  name none, metric leastconns, health tcp, content none, real servers 1 2,\n"
             "  disabled real servers none, mhash 24 bits, backup none, secbkp none,\n"
-            "  realthr 0, slowstr 0 seconds, minthrsh 0, maxthrsh 0\n"
+            "  realthr 0, slowstr 0 seconds, minthrsh 0, maxthrsh 0, advhlth none\n"
             "Current virtual server 1 settings:\n"
             "  disabled, vip 10.0.0.9, vname none, dname none, ipver any\n"
             "Current virtual server 1 service http settings:\n"
@@ -397,6 +397,31 @@ TEST(Screens, AttacksAreOneLineEach) {
                  "Session attack: not watched\n"),
       std::string::npos)
       << shown;
+}
+
+TEST(Screens, CurTellsWhatIsReallyChecked) {
+  const auto reply = parsed<control::ConfigReply>(R"(
+    config { slb { group { number: 1 } real { number: 5 } virt { number: 2 service { vport: 80 } } } }
+    check { group: 1 virt: 2 vport: 80 protocol: 6 wanted: "http" check: "http" }
+    check { group: 1 real: 5 virt: 2 vport: 80 protocol: 6 wanted: "shop" check: "https" }
+    check { group: 1 virt: 2 vport: 8080 protocol: 6 wanted: "http" check: "tcp" }
+    check { group: 1 virt: 2 vport: 53 protocol: 17 wanted: "http" check: "icmp" }
+    check { group: 7 virt: 3 vport: 80 protocol: 6 wanted: "tcp" check: "tcp" })");
+  const config::Slb& slb = reply.config().slb();
+  EXPECT_EQ(checks_in_use(reply, slb.group(0), {"1"}),
+            "Health checks in use:\n"
+            "  service http of virtual server 2: http\n"
+            "  service http of virtual server 2, real server 5: https (configured shop)\n"
+            "  service 8080 of virtual server 2: tcp (configured http)\n"
+            "  service dns udp of virtual server 2: icmp (configured http)\n");
+  EXPECT_EQ(
+      checks_in_use(reply, slb.real(0), {"5"}),
+      "Health checks in use:\n  service http of virtual server 2, real server 5: https (configured shop)\n");
+  EXPECT_EQ(checks_in_use(reply, slb.virt(0).service(0), {"2", "http"}),
+            "Health checks in use:\n"
+            "  service http of virtual server 2: http\n"
+            "  service http of virtual server 2, real server 5: https (configured shop)\n");
+  EXPECT_EQ(checks_in_use(reply, slb, {}), "");
 }
 
 }  // namespace

@@ -154,12 +154,18 @@ const Message* message_at(const Place& place, const config::Config& config) {
   return message;
 }
 
-Result<config::Config> fetch(Shell& shell, control::Which which) {
+Result<control::ConfigReply> fetch_with_checks(Shell& shell, control::Which which) {
   control::Request request;
   request.mutable_get_config()->set_which(which);
   auto reply = shell.call(request);
   if (!reply) return reply.error();
-  return std::move(*reply->mutable_config()->mutable_config());
+  return std::move(*reply->mutable_config());
+}
+
+Result<config::Config> fetch(Shell& shell, control::Which which) {
+  auto reply = fetch_with_checks(shell, which);
+  if (!reply) return reply.error();
+  return std::move(*reply->mutable_config());
 }
 
 }  // namespace headgate::cli

@@ -112,5 +112,7 @@ Status change_setting(Shell& shell, const schema::Command& command, const line::
 [[nodiscard]] const google::protobuf::Message* message_at(const Place& place, const config::Config& config);
 /// The running or pending configuration.
 Result<config::Config> fetch(Shell& shell, control::Which which);
+/// With what its services are really checked by.
+Result<control::ConfigReply> fetch_with_checks(Shell& shell, control::Which which);
 
 }  // namespace headgate::cli

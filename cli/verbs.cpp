@@ -206,15 +206,17 @@ Status do_verbose(Shell& shell, const Values& values) {
 }
 
 Status do_cur(Shell& shell, const Values&) {
-  const auto running = fetch(shell, control::RUNNING);
+  const auto running = fetch_with_checks(shell, control::RUNNING);
   if (!running) return running.error();
-  const auto pending = fetch(shell, control::PENDING);
+  const auto pending = fetch_with_checks(shell, control::PENDING);
   if (!pending) return pending.error();
   const schema::Menu& menu = *shell.place().menu().config;
-  const std::string title = schema::name_of(menu, shell.place().keys());
-  const auto digest = [&](const config::Config& config, std::string_view which) {
-    const auto* message = message_at(shell.place(), config);
-    return message == nullptr ? title + " does not exist.\n" : settings(*message, menu, title, which);
+  const std::vector<std::string> keys = shell.place().keys();
+  const std::string title = schema::name_of(menu, keys);
+  const auto digest = [&](const control::ConfigReply& reply, std::string_view which) {
+    const auto* message = message_at(shell.place(), reply.config());
+    if (message == nullptr) return title + " does not exist.\n";
+    return settings(*message, menu, title, which) + checks_in_use(reply, *message, keys);
   };
   const std::string now = digest(*running, "Current");
   const bool same = now == digest(*pending, "Current");

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/control/checks_in_use.h"
 #include "controlplane/control/status.h"
 #include "model/config_text.h"
 #include "model/line.h"
@@ -177,10 +178,12 @@ Reply Service::get_config(Conversation& talk, const GetConfig& get) {
   config::Config& config = *reply.mutable_config()->mutable_config();
   if (get.which() == RUNNING) config = engine_.running();
   if (get.which() == SAVED) config = engine_.saved();
-  if (get.which() != PENDING) return reply;
-  const config::Candidate* mine = candidate(talk);
-  if (mine == nullptr) return failed(kNoSession);
-  config = mine->pending;
+  if (get.which() == PENDING) {
+    const config::Candidate* mine = candidate(talk);
+    if (mine == nullptr) return failed(kNoSession);
+    config = mine->pending;
+  }
+  put_checks_in_use(config, *reply.mutable_config());
   return reply;
 }
 

@@ -139,5 +139,25 @@ TEST_F(StatusTest, AGroupShowsTheBestThatAServerIsToItsServices) {
   EXPECT_THAT(group_states(1), ElementsAre(DEGRADED, UP));
 }
 
+TEST_F(StatusTest, AConfigurationComesWithWhatIsReallyChecked) {
+  EXPECT_THAT(apply(config::with(config::lab(),
+                                 "/c/slb/group 1/health http/content \"/\"\n"
+                                 "/c/slb/virt 1/service 8000/group 1/protocol udp\n"
+                                 "/c/slb/real 2/health icmp\n/c/slb/group 9/health tcp"))
+                  .errors,
+              IsEmpty());
+  control::Request request;
+  request.mutable_get_config()->set_which(control::RUNNING);
+  std::vector<std::string> checks;
+  service_->handle(user_, request, [&](const control::Reply& reply, bool) {
+    for (const control::CheckInUse& check : reply.config().check())
+      checks.push_back(fmt::format("{}/{} real {} of {}: {} {}", check.vport(), check.protocol(),
+                                   check.real(), check.group(), check.wanted(), check.check()));
+  });
+  EXPECT_THAT(checks, ElementsAre("21/6 real 0 of 2: tcp tcp", "80/6 real 0 of 1: http http",
+                                  "80/6 real 2 of 1: icmp icmp", "8000/17 real 0 of 1: http icmp",
+                                  "8000/17 real 2 of 1: icmp icmp"));
+}
+
 }  // namespace
 }  // namespace headgate::daemon
