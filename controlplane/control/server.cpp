@@ -6,14 +6,11 @@
 
 #include <chrono>
 #include <deque>
-#include <set>
 
 #include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
@@ -21,6 +18,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "controlplane/control/door.h"
 #include "model/frame.h"
 
 namespace headgate::control {
@@ -141,49 +139,24 @@ class Client : public std::enable_shared_from_this<Client> {
 class SocketServer final : public Server {
  public:
   SocketServer(asio::io_context& context, Service& service)
-      : context_(context), acceptor_(context), service_(service) {}
-  ~SocketServer() override { stop(); }
+      : door_(
+            std::make_shared<Door<Stream, Client>>(context, kMostClients, [&service](Stream::socket socket) {
+              return std::make_shared<Client>(std::move(socket), service);
+            })) {}
+  ~SocketServer() override { door_->close(); }
 
   Status listen(const std::string& path) {
     unlink(path.c_str());
-    boost::system::error_code error;
-    acceptor_.open(Stream(), error);
-    if (!error) acceptor_.bind(path, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error) return Error{fmt::format("can't listen on {}: {}", path, error.message())};
+    if (const auto error = door_->open(path))
+      return Error{fmt::format("can't listen on {}: {}", path, error.message())};
     chmod(path.c_str(), 0666);  // everybody may look; what more is allowed, the peer's credentials say
-    asio::co_spawn(context_, accept(), asio::detached);
     return Done{};
   }
 
-  void stop() override {
-    boost::system::error_code ignored;
-    acceptor_.close(ignored);
-    for (const auto& client : clients_) client->close();
-  }
+  void stop() override { door_->close(); }
 
  private:
-  asio::awaitable<void> accept() {
-    while (acceptor_.is_open()) {
-      auto [error, socket] = co_await acceptor_.async_accept(kAwait);
-      if (error == asio::error::operation_aborted || error == asio::error::bad_descriptor) co_return;
-      if (error) {  // out of descriptors: give others time to close
-        asio::steady_timer pause(context_, std::chrono::milliseconds(100));
-        co_await pause.async_wait(kAwait);
-        continue;
-      }
-      if (clients_.size() >= kMostClients) continue;  // closes it
-      const auto client = std::make_shared<Client>(std::move(socket), service_);
-      clients_.insert(client);
-      asio::co_spawn(context_, client->run(),
-                     [this, client](const std::exception_ptr&) { clients_.erase(client); });
-    }
-  }
-
-  asio::io_context& context_;
-  Stream::acceptor acceptor_;
-  Service& service_;
-  std::set<std::shared_ptr<Client>> clients_;
+  std::shared_ptr<Door<Stream, Client>> door_;
 };
 
 }  // namespace

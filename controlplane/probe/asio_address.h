@@ -7,7 +7,7 @@
 
 #include "model/ip.h"
 
-// Addresses as Asio has them. Included by the probes' own sources only.
+// Addresses as Asio has them. Included by sources of shells only.
 namespace headgate::probe {
 
 [[nodiscard]] inline boost::asio::ip::address to_asio(const Ip& address) {
