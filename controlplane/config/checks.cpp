@@ -43,21 +43,29 @@ void fill_script(const Config& config, std::uint32_t number, probe::Wish& wish) 
   wish.settings.script = statements_of(config, number);
 }
 
-/// The checks that an expression names, each as it would be done for the same service. What is itself an
-/// expression is none of them.
+bool is_expression(const Config& config, const std::string& name) {
+  const HealthCheck* check = find_check(config, name);
+  return probe::kind_named(name) == probe::Kind::logexp ||
+         (check != nullptr && check->type() == HEALTH_LOGEXP);
+}
+
+/// The checks that an expression names, each as it would be done for the same service; the types among them
+/// without a content, since that of the group is the expression. What is itself an expression is none of
+/// them.
 void fill_parts(const Config& config, const Virt& virt, const Service& service, const Group& group,
                 Protocol protocol, probe::Wish& wish) {
   const auto expression = probe::Expression::parse(wish.content);
   if (!expression) return;
-  for (const std::string& name : expression->names()) {
-    const HealthCheck* part = find_check(config, name);
-    if (part != nullptr && part->type() == HEALTH_LOGEXP) continue;
-    wish.settings.parts.push_back(probe::resolve(wish_of(config, virt, service, group, name, protocol)));
-  }
+  Group bare = group;
+  bare.clear_content();
+  for (const std::string& name : expression->names())
+    if (!is_expression(config, name))
+      wish.settings.parts.push_back(probe::resolve(wish_of(config, virt, service, bare, name, protocol)));
 }
 
 void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wish) {
   wish.named = true;
+  wish.settings.name = check.name();
   wish.health = probe::kind_named(keyword(check.type())).value_or(probe::Kind::tcp);
   wish.content = check.content();
   wish.settings.port = static_cast<L4Port>(check.dport());

@@ -3,50 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "controlplane/config/compile.h"
-#include "controlplane/config/validate.h"
-#include "model/config_text.h"
+#include "controlplane/config/checks_site.h"
 
 namespace headgate::config {
 namespace {
-
-constexpr const char* kSite = R"(
-/c/port 1/device p1
-/c/l3/if 1/ena/addr 10.0.0.1/mask 255.255.255.0
-/c/slb/on
-/c/slb/real 1/ena/rip 10.0.0.11
-/c/slb/real 2/ena/rip 10.0.0.12
-/c/slb/group 1/add 1/add 2
-/c/slb/virt 1/ena/vip 10.0.0.100
-/c/slb/virt 1/service 80/group 1
-)";
-
-Config config_of(const std::string& more) {
-  Config config;
-  const auto loaded = text::load(kSite + more, config);
-  EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
-  return config;
-}
-
-std::vector<std::string> problems(const std::string& more) {
-  std::vector<std::string> lines;
-  for (const Problem& problem : validate(config_of(more))) lines.push_back(problem.line());
-  return lines;
-}
-
-/// The one problem of a configuration.
-std::string problem(const std::string& more) {
-  const auto lines = problems(more);
-  EXPECT_EQ(lines.size(), 1u);
-  return lines.empty() ? "" : lines.front();
-}
-
-const Target& target(const Compiled& compiled, std::uint32_t real) {
-  const auto found =
-      std::ranges::find_if(compiled.targets, [&](const auto& entry) { return entry.first.real == real; });
-  EXPECT_NE(found, compiled.targets.end());
-  return found->second;
-}
 
 TEST(NamedCheck, DecidesAboutTheGroupsThatUseIt) {
   const auto compiled = compile(config_of(R"(
@@ -54,7 +14,7 @@ TEST(NamedCheck, DecidesAboutTheGroupsThatUseIt) {
 /c/slb/group 1/health web
 )"));
   const Target& first = target(compiled, 1);
-  EXPECT_EQ(first.check.identity(), "http /alive port 8080 status 200-299");
+  EXPECT_EQ(first.check.identity(), "http named web /alive port 8080 status 200-299");
   EXPECT_EQ(first.policy, (health::Policy{.inter = std::chrono::seconds(5), .retry = 2, .restr = 3}));
 }
 
@@ -95,7 +55,7 @@ TEST(NamedCheck, MayBeMadeOfOthers) {
 )"));
   const probe::Check& check = target(compiled, 1).check;
   ASSERT_EQ(check.parts.size(), 3u);
-  EXPECT_EQ(check.parts[0].identity(), "http /a");
+  EXPECT_EQ(check.parts[0].identity(), "http named web /a");
   EXPECT_EQ(check.parts[1].identity(), "icmp");
   EXPECT_EQ(check.parts[2].kind, probe::Kind::script);
 }

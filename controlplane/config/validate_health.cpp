@@ -7,6 +7,7 @@
 
 #include "controlplane/config/checks.h"
 #include "controlplane/config/validate.h"
+#include "controlplane/probe/ber.h"
 #include "controlplane/probe/dns.h"
 #include "controlplane/probe/expression.h"
 #include "controlplane/probe/payload.h"
@@ -20,8 +21,17 @@ namespace {
 using probe::Kind;
 using Wrong = std::function<void(std::string)>;
 
+constexpr const char* kNoSecret = "a check by RADIUS needs /cfg/slb/secret";
+
 bool one_of(Kind kind, std::initializer_list<Kind> kinds) {
   return std::ranges::count(kinds, kind) != 0;
+}
+
+/// Whether a word means a check by itself. "none" is what screens say where nothing is checked, and a script
+/// or an object of SNMP has a number.
+bool is_type(const std::string& word) {
+  const auto kind = probe::kind_named(word);
+  return kind && !one_of(*kind, {Kind::none, Kind::script, Kind::snmp});
 }
 
 bool has_object(const Config& config, const std::string& word) {
@@ -31,7 +41,7 @@ bool has_object(const Config& config, const std::string& word) {
   };
   if (const auto script = script_number(word)) return has(advhc.script(), *script);
   if (const auto snmp = snmp_number(word)) return has(advhc.snmphc(), *snmp);
-  return probe::kind_named(word).has_value() || find_check(config, word) != nullptr;
+  return is_type(word) || find_check(config, word) != nullptr;
 }
 
 /// Where what a word means is defined.
@@ -40,6 +50,9 @@ std::string missing(const std::string& word) {
     return fmt::format("health {}: there is no /cfg/slb/advhc/script {}", word, *script);
   if (const auto snmp = snmp_number(word))
     return fmt::format("health {}: there is no /cfg/slb/advhc/snmphc {}", word, *snmp);
+  if (word == "script") return "health script needs its number: script1 to script64";
+  if (word == "snmp") return "health snmp needs its number: snmp1 to snmp5";
+  if (word == "none") return "health none is no check; inter 0 of the real server checks nothing";
   return fmt::format("health {} is no type of check, and there is no /cfg/slb/advhc/health {}", word, word);
 }
 
@@ -52,18 +65,28 @@ void check_expression(const Config& config, const std::string& content, const Wr
       wrong(fmt::format("content: {}", missing(name)));
     else if (name == "logexp" || (part != nullptr && part->type() == HEALTH_LOGEXP))
       wrong(fmt::format("content: {} is an expression itself", name));
+    else if (one_of(probe::kind_named(name).value_or(Kind::tcp), {Kind::radius, Kind::radiusacs}) &&
+             config.slb().secret().empty())
+      wrong(kNoSecret);
   }
+}
+
+/// Whether the host of //host/path has a colon that is not part of an IPv6 address.
+bool has_port(const std::string& content) {
+  const std::string host = content.substr(2, content.find('/', 2) - 2);
+  return host.find(':', host.starts_with('[') ? host.find(']') : 0) != std::string::npos;
 }
 
 /// The content of a type of check, wherever it is set.
 void check_content(const Config& config, Kind kind, const std::string& content, const Wrong& wrong) {
   if (kind == Kind::logexp) return check_expression(config, content, wrong);
-  if (one_of(kind, {Kind::radius, Kind::radiusacs}) && config.slb().secret().empty())
-    wrong("a check by RADIUS needs /cfg/slb/secret");
+  if (one_of(kind, {Kind::radius, Kind::radiusacs}) && config.slb().secret().empty()) wrong(kNoSecret);
   if (content.empty()) return;
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
   if (http && content.starts_with("//") && content.find('/', 2) == 2)
     wrong(fmt::format("content \"{}\" names no host after //", content));
+  if (http && content.starts_with("//") && has_port(content))
+    wrong(fmt::format("content \"{}\" has a port behind its host; that is for dport", content));
   if (one_of(kind, {Kind::dns, Kind::udpdns}) && !probe::dns_name(content))
     wrong(fmt::format("content \"{}\" is no domain name", content));
   if (one_of(kind, {Kind::wsp, Kind::wtls, Kind::wtp}) && !probe::read_wap(content))
@@ -104,17 +127,47 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
     if (use.set && !use.fits) wrong(fmt::format("{} has no use for {}", probe::word_of(kind), use.word));
 }
 
+void check_snmp(const SnmpCheck& snmp, const Wrong& wrong) {
+  if (snmp.oid().empty()) return wrong("has no oid");
+  if (!probe::ber_oid(snmp.oid()))
+    wrong(fmt::format("oid {} is none; allowed are numbers with dots between, as 1.3.6.1.2.1.1.3.0",
+                      snmp.oid()));
+  if (snmp.invert() && snmp.rcvcnt().empty()) wrong("invert needs rcvcnt: any value passes without");
+}
+
+/// What can never happen within the time that a check has.
+void check_times(const Config& config, const HealthCheck& check, const Wrong& wrong) {
+  constexpr std::uint32_t kMs = 1000;
+  if (check.timeout() != 0 && check.inter() != 0 && check.timeout() > check.inter())
+    wrong(fmt::format("timeout {} is longer than inter {}", check.timeout(), check.inter()));
+  const std::uint32_t time = check.timeout() != 0 ? check.timeout() : check.inter();
+  for (const auto& [word, bound] : {std::pair{"degrade", check.degrade()}, std::pair{"fail", check.fail()}})
+    if (time != 0 && bound > time * kMs)
+      wrong(fmt::format("{} {} is longer than the {} seconds that an answer has", word, bound, time));
+  if (check.timeout() == 0 || check.inter() != 0) return;
+  for (const Group& group : config.slb().group())
+    for (const Real& real : config.slb().real()) {
+      const bool checked =
+          std::ranges::count(group.member(), real.number()) != 0 && health_word(&real, group) == check.name();
+      if (checked && real.inter() != 0 && check.timeout() > real.inter())
+        return wrong(
+            fmt::format("timeout {} is longer than inter {} of real server {}; give the check an inter",
+                        check.timeout(), real.inter(), real.number()));
+    }
+}
+
 void check_named(const Config& config, const HealthCheck& check, const Wrong& wrong) {
   const std::string word = schema::keywords(*Health_descriptor())[static_cast<std::size_t>(check.type())];
   const Kind kind = probe::kind_named(word).value_or(Kind::tcp);
   if (means_itself(check.name()))
     wrong(fmt::format("health {} would mean the type of check; give this one another name", check.name()));
   check_uses(check, kind, wrong);
+  if (check.has_user() && check.pass().empty())  // RFC 4513, 5.1.2
+    wrong("user needs pass: a login without a password proves nothing");
   if (!check.status().empty())
     if (const auto parsed = probe::StatusSet::parse(check.status()); !parsed)
       wrong("status: " + parsed.error().message);
-  if (check.timeout() != 0 && check.inter() != 0 && check.timeout() > check.inter())
-    wrong(fmt::format("timeout {} is longer than inter {}", check.timeout(), check.inter()));
+  check_times(config, check, wrong);
   if (const auto problem = health::problem(response_bands(check, 1)))
     wrong("degrade, restore, fail, recover: " + *problem);
   if (one_of(kind, {Kind::script, Kind::snmp})) {
@@ -123,6 +176,20 @@ void check_named(const Config& config, const HealthCheck& check, const Wrong& wr
     return;
   }
   check_content(config, kind, check.content(), wrong);
+}
+
+/// Of a real server: a type asks for the content of each group that it is in.
+void check_own_word(const Config& config, const Real& real, const Wrong& wrong) {
+  if (!has_object(config, real.health())) return wrong(missing(real.health()));
+  const auto kind = probe::kind_named(real.health());
+  if (!kind) return;
+  for (const Group& group : config.slb().group()) {
+    const bool member = std::ranges::count(group.member(), real.number()) != 0;
+    const auto of_group = [&](const std::string& sentence) {
+      wrong(fmt::format("health {} in group {}: {}", real.health(), group.number(), sentence));
+    };
+    if (member) check_content(config, *kind, group.content(), of_group);
+  }
 }
 
 void check_word(const Config& config, const Group& group, const std::string& word, const Wrong& wrong) {
@@ -143,18 +210,19 @@ void validate_health(const Config& config, std::vector<Problem>& problems) {
   };
   const AdvancedHealth& advhc = config.slb().advhc();
   for (const Real& real : config.slb().real())
-    if (real.has_health() && !has_object(config, real.health()))
-      at(fmt::format("/cfg/slb/real {}", real.number()))(missing(real.health()));
+    if (real.has_health()) check_own_word(config, real, at(fmt::format("/cfg/slb/real {}", real.number())));
   for (const Group& group : config.slb().group())
     check_word(config, group, group.health(), at(fmt::format("/cfg/slb/group {}", group.number())));
   for (const HealthCheck& check : advhc.health())
     check_named(config, check, at(fmt::format("/cfg/slb/advhc/health {}", check.name())));
   for (const Script& script : advhc.script()) {
     const auto read = probe::read_script(statements_of(config, script.number()));
-    if (!read) at(fmt::format("/cfg/slb/advhc/script {}", script.number()))(read.error().message);
+    const Wrong wrong = at(fmt::format("/cfg/slb/advhc/script {}", script.number()));
+    if (!read) wrong(read.error().message);
+    if (read && read->empty()) wrong("has no statements; it begins with open");
   }
   for (const SnmpCheck& snmp : advhc.snmphc())
-    if (snmp.oid().empty()) at(fmt::format("/cfg/slb/advhc/snmphc {}", snmp.number()))("has no oid");
+    check_snmp(snmp, at(fmt::format("/cfg/slb/advhc/snmphc {}", snmp.number())));
 }
 
 }  // namespace headgate::config

@@ -154,8 +154,12 @@ void check_routes(const Config& config, Problems& problems) {
 void check_state_server(const Config& config, Problems& problems) {
   const StateServer& state = config.sys().state();
   if (!state.enabled()) return;
+  const Ip addr = address_of(state.addr());
+  const bool loopback = addr.is_v4() ? addr.v4().value >> 24 == 127 : state.addr() == "::1";
+  if (!addr.is_host() && !loopback)
+    problems.push_back({"/cfg/sys/state", fmt::format("addr {} is no address of a host", state.addr())});
   for (const Virt& virt : config.slb().virt())
-    if (address_of(virt.vip()) == address_of(state.addr()))
+    if (address_of(virt.vip()) == addr)
       problems.push_back(
           {"/cfg/sys/state", fmt::format("addr {} is that of virtual server {}; give one of the "
                                          "switch's own",

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/config/secrets.h"
 #include "controlplane/control/checks_in_use.h"
 #include "controlplane/control/status.h"
 #include "model/config_text.h"
@@ -184,6 +185,7 @@ Reply Service::get_config(Conversation& talk, const GetConfig& get) {
     config = mine->pending;
   }
   put_checks_in_use(config, *reply.mutable_config());
+  if (talk.peer.level < config::SLBADMIN) config::hide_secrets(config);
   return reply;
 }
 
@@ -191,8 +193,9 @@ Reply Service::diff(Conversation& talk, const Diff& diff) {
   const config::Candidate* mine = candidate(talk);
   if (mine == nullptr) return failed(kNoSession);
   Reply reply;
-  reply.mutable_text()->set_text(
-      text::diff(diff.flash() ? engine_.saved() : engine_.running(), mine->pending));
+  config::Config from = diff.flash() ? engine_.saved() : engine_.running(), to = mine->pending;
+  if (talk.peer.level < config::SLBADMIN) config::hide_secrets(from), config::hide_secrets(to);
+  reply.mutable_text()->set_text(text::diff(from, to));
   return reply;
 }
 

@@ -195,6 +195,7 @@ State state_of(const VirtStatus& virt) {
   bool checked = true, degraded = false;
   for (const ServiceStatus& service : virt.service())
     for (const MemberStatus& member : service.member()) {
+      if (!member.group_enabled()) continue;
       const bool serves = member.state() == UP || member.state() == OVERFLOW || member.state() == SLOWSTART;
       if (serves) return UP;
       checked = checked && member.state() != NOT_CHECKED;
@@ -210,6 +211,30 @@ void add_services(const Look& look, const config::Virt& virt, VirtStatus& status
     for (const Protocol protocol : config::protocols_of(service))
       add_service(look, virt, service, protocol, status);
   status.set_state(virt.enabled() && look.config.slb().enabled() ? state_of(status) : DISABLED);
+}
+
+/// UP or DEGRADED, as the best is who takes new sessions of a service for a virtual server; else
+/// NO_SERVICES_UP: a server that is full, or that rests, is none.
+State taken_by(const Look& look, const config::Virt& virt) {
+  bool any = false;
+  const auto is_up = [&](std::uint32_t real, L4Port port, Protocol protocol) {
+    for (auto target = look.monitor.targets().lower_bound({real, port, protocol, ""});
+         target != look.monitor.targets().end() && target->first.real == real && target->first.port == port &&
+         target->first.protocol == protocol;
+         ++target)
+      if (target->second.state.health == health::Health::up) return true;
+    return false;
+  };
+  for (const auto& [key, taking] : look.around.picture.taking) {
+    const auto& [number, vport, protocol] = key;
+    const auto service = std::ranges::find(virt.service(), vport, &config::Service::vport);
+    if (number != virt.number() || service == virt.service().end()) continue;
+    for (const std::uint32_t real : taking) {
+      if (is_up(real, config::real_port(*service), protocol)) return UP;
+      any = true;
+    }
+  }
+  return any ? DEGRADED : NO_SERVICES_UP;
 }
 
 void add_virt(const Look& look, const config::Virt& virt, StatusReply& reply) {
@@ -303,9 +328,11 @@ std::optional<State> virt_state_of(const config::Config& config, const Monitor& 
                                    const Surroundings& around, std::uint32_t virt) {
   const auto found = std::ranges::find(config.slb().virt(), virt, &config::Virt::number);
   if (found == config.slb().virt().end()) return std::nullopt;
+  const Look look{config, monitor, around};
   VirtStatus status;
-  add_services({config, monitor, around}, *found, status);
-  return status.state();
+  add_services(look, *found, status);
+  const bool serves = status.state() == UP || status.state() == DEGRADED;
+  return serves ? taken_by(look, *found) : status.state();
 }
 
 }  // namespace headgate::control

@@ -95,9 +95,10 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   by_id_.clear();
   yielding_.clear();
   for (auto entry = targets_.begin(); entry != targets_.end(); ++entry) by_id_[entry->second.id] = entry;
+  std::vector<Watched*> changed;
   for (auto& [key, watched] : targets_) {
     dormant_.erase(service_of(key));
-    update(key, watched, targets.at(key));
+    if (update(key, watched, targets.at(key))) changed.push_back(&watched);
     if (watched.target.yields_to.empty())
       watched.held = false;
     else
@@ -105,7 +106,9 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   }
   note_disabled();
   settle_holds();
-  if (begun_) schedule_new();
+  if (!begun_) return;
+  schedule(changed);
+  schedule_new();
 }
 
 void Monitor::note_disabled() {
@@ -116,10 +119,14 @@ void Monitor::note_disabled() {
   for (const std::uint32_t real : disabled) disabled_.try_emplace(real, clock_.unix_ms());
 }
 
-void Monitor::update(const TargetKey& key, Watched& watched, const config::Target& target) {
+/// Whether it is to be checked by another policy from its next check on.
+bool Monitor::update(const TargetKey& key, Watched& watched, const config::Target& target) {
   const bool policy_changed = watched.target.policy != target.policy;
   watched.target = target;
-  if (policy_changed && begun_ && watched.timer != 0) advance(key, watched, health::PolicyChanged{});
+  if (!policy_changed || !begun_ || watched.timer == 0) return false;
+  if (target.policy.inter.count() != 0) return true;
+  advance(key, watched, health::PolicyChanged{});
+  return false;
 }
 
 void Monitor::forget(Watched& watched) {
@@ -133,16 +140,22 @@ void Monitor::begin() {
   schedule_new();
 }
 
-/// Targets without a timer get their first probe, each at its own place within the interval.
+/// Targets without a timer get their first probe.
 void Monitor::schedule_new() {
-  const auto is_new = [](const auto& entry) { return entry.second.timer == 0; };
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(targets_, is_new));
+  std::vector<Watched*> fresh;
+  for (auto& [key, watched] : targets_)
+    if (watched.timer == 0) fresh.push_back(&watched);
+  schedule(fresh);
+}
+
+/// The first probe by its policy, of each target at its own place within the interval.
+void Monitor::schedule(const std::vector<Watched*>& targets) {
   std::size_t ordinal = 0;
-  for (auto& [key, watched] : targets_) {
-    if (watched.timer != 0) continue;
-    const auto offset = probe::start_offset(ordinal++, count, watched.target.policy.inter);
-    watched.due = timers_.now() + offset;
-    watched.timer = timers_.after(offset, [this, id = watched.id] { feed(id, health::PolicyChanged{}); });
+  for (Watched* watched : targets) {
+    const auto offset = probe::start_offset(ordinal++, targets.size(), watched->target.policy.inter);
+    timers_.cancel(watched->timer);
+    watched->due = timers_.now() + offset;
+    watched->timer = timers_.after(offset, [this, id = watched->id] { feed(id, health::PolicyChanged{}); });
   }
 }
 

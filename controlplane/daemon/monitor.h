@@ -113,8 +113,9 @@ class Monitor {
   void forget(Watched& watched);
   void settle_holds();
   [[nodiscard]] bool any_available(const std::set<TargetKey>& targets) const;
-  void update(const TargetKey& key, Watched& watched, const config::Target& target);
+  [[nodiscard]] bool update(const TargetKey& key, Watched& watched, const config::Target& target);
   void schedule_new();
+  void schedule(const std::vector<Watched*>& targets);
   void note_disabled();
   void feed(probe::TargetId id, const health::Event& event);
   void advance(const TargetKey& key, Watched& watched, const health::Event& event);

@@ -57,6 +57,39 @@ TEST_F(EngineTest, AVirtualServerServesAsItsServersDo) {
   EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
 }
 
+TEST_F(EngineTest, ServersThatRestOrAreFullServeNobody) {
+  start_lab();
+  const control::Service service(*engine_);
+  EXPECT_THAT(
+      apply(config::with(config::lab(), "/c/slb/group 1/dis 1\n/c/slb/group 1/dis 2\n/c/slb/group 2/dis 1"))
+          .errors,
+      IsEmpty());
+  EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
+  EXPECT_THAT(apply(config::with(config::lab(),
+                                 "/c/slb/real 1/maxcon 1/overflow dis\n/c/slb/real 2/maxcon 1/overflow dis"))
+                  .errors,
+              IsEmpty());
+  EXPECT_EQ(service.virt_state(1), control::UP);
+  dataplane_.stats.Clear();
+  for (const std::uint32_t real : {1u, 2u}) {
+    auto& row = *dataplane_.stats.add_real();
+    row.set_real(real);
+    row.mutable_counts()->set_current(1);
+  }
+  time_->pass(milliseconds(2000));
+  EXPECT_EQ(service.virt_state(1), control::NO_SERVICES_UP);
+}
+
+TEST_F(EngineTest, ADegradedServerServesAtLast) {
+  start_lab();
+  const control::Service service(*engine_);
+  for (const auto& where :
+       {std::pair{kServer1, L4Port{8080}}, {kServer1, L4Port{21}}, {kServer2, L4Port{8080}}})
+    prober_->readings[where] = {health::Grade::degraded, 4};
+  time_->pass(milliseconds(3000));
+  EXPECT_EQ(service.virt_state(1), control::DEGRADED);
+}
+
 TEST_F(EngineTest, WithoutADataplaneNoVirtualServerServes) {
   start_lab();
   const control::Service service(*engine_);

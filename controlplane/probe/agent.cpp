@@ -24,6 +24,13 @@ std::optional<unsigned> percent_of(std::string_view word) {
   return whole && number <= kMostPercent ? std::optional(number) : std::nullopt;
 }
 
+/// "maxconn:30": HAProxy's agents may limit its sessions; here `maxcon` of the real server does.
+bool is_limit(std::string_view word) {
+  constexpr std::string_view kStart = "maxconn:";
+  if (word.size() <= kStart.size() || !same_word(word.substr(0, kStart.size()), kStart)) return false;
+  return word.find_first_not_of("0123456789", kStart.size()) == std::string_view::npos;
+}
+
 /// Whether the word is known.
 bool take_word(std::string_view word, AgentSays& says) {
   using Mode = AgentSays::Mode;
@@ -41,7 +48,7 @@ bool take_word(std::string_view word, AgentSays& says) {
   else if (is("maint"))
     says.mode = Mode::maintenance;
   else
-    return false;
+    return is_limit(word);
   return true;
 }
 

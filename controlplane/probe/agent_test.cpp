@@ -113,5 +113,11 @@ TEST(Rtsp, AnotherProtocolIsNone) {
   EXPECT_EQ(hear(*rtsp({}), "").outcome, (Outcome{false, "closed without an answer"}));
 }
 
+TEST(Agent, ALimitOfSessionsIsKnownAndLeftToTheConfiguration) {
+  EXPECT_EQ(parse_agent("up 75% maxconn:30"), (AgentSays{.up = true, .percent = 75}));
+  for (const auto* line : {"up maxconn:", "up maxconn:3x", "up maxconn", "up maxcon:3"})
+    EXPECT_EQ(parse_agent(line), std::nullopt) << line;
+}
+
 }  // namespace
 }  // namespace headgate::probe

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/asio_prober.h"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +17,11 @@ namespace headgate::probe {
 namespace {
 
 namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+/// This late, we were not running, and the answer may lie unread: the probe gets the time it has missed.
+/// Reports 5.
+constexpr milliseconds kStalled{500};
 
 class AsioProber final : public Prober {
  public:
@@ -28,11 +35,9 @@ class AsioProber final : public Prober {
       return;
     }
     const auto shared = std::make_shared<OnResult>(std::move(on_result));
+    entry.on_result = shared;
     entry.run = runs_.begin(probe, [shared](const Result& result) { finish(*shared, result); });
-    entry.deadline.emplace(context_, *probe.timeout);
-    entry.deadline->async_wait([this, target, shared, timeout = *probe.timeout](const auto& stopped) {
-      if (!stopped) expire(target, *shared, timeout);
-    });
+    await_end(target, entry, *probe.timeout, *probe.timeout);
   }
 
   void cancel(TargetId target) override { entries_.erase(target); }
@@ -40,6 +45,7 @@ class AsioProber final : public Prober {
  private:
   struct Entry {
     std::unique_ptr<Run> run;
+    std::shared_ptr<OnResult> on_result;  ///< of a probe with a deadline
     std::optional<asio::steady_timer> deadline;
   };
 
@@ -47,12 +53,23 @@ class AsioProber final : public Prober {
     if (on_result) std::exchange(on_result, nullptr)(result);
   }
 
-  void expire(TargetId target, OnResult& on_result, std::chrono::milliseconds timeout) {
+  void await_end(TargetId target, Entry& entry, milliseconds left, milliseconds timeout) {
+    entry.deadline.emplace(context_, left);
+    entry.deadline->async_wait([this, target, timeout, shared = entry.on_result](const auto& stopped) {
+      if (!stopped) expire(target, shared, timeout);
+    });
+  }
+
+  void expire(TargetId target, const std::shared_ptr<OnResult>& on_result, milliseconds timeout) {
     const auto found = entries_.find(target);
-    if (!on_result || found == entries_.end()) return;
+    // It may have been given up, for another one of this target, when the timer had run out already.
+    if (!*on_result || found == entries_.end() || found->second.on_result != on_result) return;
+    const auto late =
+        std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - found->second.deadline->expiry());
+    if (late > kStalled) return await_end(target, found->second, std::min(late, timeout), timeout);
     const bool passed = found->second.run->silence_passes();
     entries_.erase(found);
-    finish(on_result, {.passed = passed, .heard = false, .reason = no_answer_in(timeout), .took = timeout});
+    finish(*on_result, {.passed = passed, .heard = false, .reason = no_answer_in(timeout), .took = timeout});
   }
 
   asio::io_context& context_;

@@ -14,7 +14,8 @@ void Attempt::cancel() {
 
 void Attempt::report(const Outcome& outcome) {
   tell({.passed = outcome.passed,
-        .heard = true,
+        .heard = !outcome.unasked,
+        .unasked = outcome.unasked,
         .reason = outcome.passed ? "" : outcome.reason,
         .reading = outcome.reading,
         .weight = outcome.weight});

@@ -52,6 +52,7 @@ std::string Check::identity() const {
   const auto add = [&](std::string_view what, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {}{}", what, value);
   };
+  add("named ", name);
   add("", host + path);
   add("", user);
   if (!password.empty() || kind == Kind::pop3 || kind == Kind::imap) add("", number_of(password));

@@ -80,9 +80,11 @@ struct Statement {
 /// it.
 struct Check {
   Kind kind = Kind::tcp;
+  std::string name;  ///< of a check with settings of its own: what it is judged by is its own, too
   Carrier carrier = Carrier::stream;  ///< of dns and script; of other types it follows from the type
   L4Port port = 0;                    ///< 0: that of the service, of snmp its own
-  std::string host;  ///< http, httphead, https: as the Host header names it, without port; empty: none known
+  std::string host;  ///< http, httphead, https, rtsp, sslh: as the Host header names it, without port; empty:
+                     ///< none known
   std::string
       path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain, file
   std::string user;       ///< smtp, pop3, imap, radius, ldap

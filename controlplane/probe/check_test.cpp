@@ -179,5 +179,16 @@ TEST(Check, AnIdentityTellsPasswordsApartAndTellsNone) {
   EXPECT_EQ(of(Kind::nntp, "local.test").identity(), "nntp local.test");
 }
 
+TEST(Resolve, AHelloAndAStreamAreAskedForByHost) {
+  Wish wish{.health = Kind::sslh, .hname = "www", .dname = "example.com", .vport = 443};
+  EXPECT_EQ(resolve(wish).host, "www.example.com");
+  wish.health = Kind::rtsp;
+  wish.content = "a b";
+  EXPECT_EQ(resolve(wish).host, "www.example.com");
+  EXPECT_EQ(resolve(wish).path, "/a%20b");
+  wish.content.clear();
+  EXPECT_EQ(resolve(wish).path, "");
+}
+
 }  // namespace
 }  // namespace headgate::probe

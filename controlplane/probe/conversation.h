@@ -22,6 +22,7 @@ struct Outcome {
   std::string value = {};  ///< what was read, by a check that reads something
   std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
   health::Reading reading = {};              ///< passed: as how well the server does
+  bool unasked = false;  ///< not passed: this machine could not ask, and the server has no part in it
   bool operator==(const Outcome&) const = default;
 };
 

@@ -37,6 +37,10 @@ asio::awaitable<Conversation::Turn> beside(Connection& connection, Conversation&
                                            std::optional<L4Port> port) {
   if (port) {
     const auto error = co_await connect_second(connection, *port);
+    if (own_fault(error.value())) {
+      connection.fail(error);
+      co_return Conversation::Turn{};
+    }
     co_return conversation.connected(error ? words_of(error.value()) : "");
   }
   std::array<char, 4096> bytes;
@@ -46,8 +50,8 @@ asio::awaitable<Conversation::Turn> beside(Connection& connection, Conversation&
   co_return conversation.fetched(length);
 }
 
-/// Speaks and listens until there is a verdict. A stream that ends, in whatever way, is judged by what has
-/// arrived before.
+/// Speaks and listens until there is a verdict. A stream that ends in order is judged by what has arrived
+/// before; one that is reset has failed, unless that was enough.
 asio::awaitable<void> talk(Connection& connection, Conversation& conversation) {
   std::array<char, 4096> bytes;
   for (Conversation::Turn turn = conversation.begin();;) {

@@ -110,6 +110,7 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
     const auto found = pending.find(sequence);
     if (found == pending.end()) return;
     const auto on_result = std::move(found->second.on_result);
+    sequence_of.erase(found->second.target);
     pending.erase(found);
     on_result(result);
   }
@@ -138,6 +139,7 @@ struct IcmpProber::Impl : std::enable_shared_from_this<Impl> {
   std::uint16_t next_sequence = 0;
   std::unordered_map<std::uint16_t, Pending>
       pending;  // by sequence; one for each target, far fewer than 65,536
+  std::unordered_map<TargetId, std::uint16_t> sequence_of;
 };
 
 IcmpProber::IcmpProber(asio::io_context& context) : impl_(std::make_shared<Impl>(context)) {
@@ -146,6 +148,7 @@ IcmpProber::IcmpProber(asio::io_context& context) : impl_(std::make_shared<Impl>
 
 IcmpProber::~IcmpProber() {
   impl_->pending.clear();
+  impl_->sequence_of.clear();
   boost::system::error_code ignored;
   impl_->ipv4.socket.close(ignored);
   impl_->ipv6.socket.close(ignored);
@@ -155,13 +158,17 @@ void IcmpProber::start(TargetId target, const Ip& address, Prober::OnResult on_r
   cancel(target);
   const std::uint16_t sequence = impl_->free_sequence();
   const Echo echo{impl_->id, sequence, random_number()};
+  impl_->sequence_of[target] = sequence;
   impl_->pending.emplace(
       sequence, Impl::Pending{target, address, echo, std::chrono::steady_clock::now(), std::move(on_result)});
   impl_->send(sequence);
 }
 
 void IcmpProber::cancel(TargetId target) {
-  std::erase_if(impl_->pending, [target](const auto& entry) { return entry.second.target == target; });
+  const auto found = impl_->sequence_of.find(target);
+  if (found == impl_->sequence_of.end()) return;
+  impl_->pending.erase(found->second);
+  impl_->sequence_of.erase(found);
 }
 
 }  // namespace headgate::probe

@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::milliseconds kQuiet{500};
 constexpr L4Port kSnmp = 161;
 
-/// One that was refused when it was configured passes nothing here.
+/// One that was refused when it was configured leaves what passes without any.
 StatusSet statuses_of(const Check& check) {
   if (check.status.empty()) return {};
   auto parsed = StatusSet::parse(check.status);

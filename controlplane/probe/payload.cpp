@@ -14,6 +14,8 @@
 namespace headgate::probe {
 namespace {
 
+constexpr std::size_t kLargestDatagram = 65535;
+
 Conversation::Turn compare(std::string_view answer, const Expected& expected) {
   const std::string_view wanted = expected.bytes;
   if (answer.size() < expected.offset + wanted.size())
@@ -56,7 +58,8 @@ std::optional<WapExchange> read_wap(std::string_view text) {
   WapExchange exchange{std::move(*sent), {std::move(*wanted)}};
   const auto [end, error] =
       std::from_chars(offset.data(), offset.data() + offset.size(), exchange.expected.offset);
-  const bool good = error == std::errc() && end == offset.data() + offset.size();
+  const bool good = error == std::errc() && end == offset.data() + offset.size() &&
+                    exchange.expected.offset <= kLargestDatagram;
   return offset.empty() || good ? std::optional(std::move(exchange)) : std::nullopt;
 }
 

@@ -23,7 +23,7 @@ TEST(Payload, HexadecimalDigitsAreBytes) {
 
 TEST(Wap, WhatIsSentIsWhatWasGiven) {
   EXPECT_EQ(request_of(*compare(0)), hex("0142150a"));
-  EXPECT_EQ(tell(compare_answer("", {"x"}), {}), failed("there is nothing to send"));
+  EXPECT_EQ(tell(compare_answer("", {"x"}), {}), unaskable("there is nothing to send"));
 }
 
 TEST(Wap, TheBytesAtTheOffsetDecide) {
@@ -60,6 +60,12 @@ TEST(Udp, SilencePassesOnlyWhereNoAnswerIsExpected) {  // reports 16
   EXPECT_EQ(await_answer("ping")->begin().patience, std::nullopt);
   EXPECT_EQ(await_no_refusal("ping", 1s)->begin().patience, 1s);
   EXPECT_EQ(await_no_refusal("ping", 1s)->late().outcome, (Outcome{true, "not refused"}));
+}
+
+TEST(Wap, AnOffsetBeyondAnyDatagramIsRefused) {
+  EXPECT_TRUE(read_wap("01 02 65535"));
+  for (const auto* offset : {"65536", "18446744073709551615", "18446744073709551616", "-1"})
+    EXPECT_FALSE(read_wap(std::string("01 02 ") + offset)) << offset;
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ class Question final : public Conversation {
   Judge judge_;
 };
 
-/// A conversation that can't even begin, for the reason given.
+/// A conversation that can't even begin, for the reason given, which is this machine's own.
 class Unaskable final : public Conversation {
  public:
-  explicit Unaskable(std::string reason) : outcome_{false, std::move(reason)} {}
+  explicit Unaskable(std::string reason) : outcome_{.reason = std::move(reason), .unasked = true} {}
 
   [[nodiscard]] Turn begin() override { return {{}, outcome_}; }
   [[nodiscard]] Turn hear(std::string_view) override { return {{}, outcome_}; }

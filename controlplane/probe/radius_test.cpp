@@ -79,12 +79,13 @@ TEST(Radius, AnotherSaltIsAnotherRequest) {
 TEST(Radius, WhatCanNotBeAskedIsNot) {
   const std::string longest(253, 'u');
   EXPECT_EQ(tell(login(longest, std::string(128, 'p')), {}), kNothing);
-  EXPECT_EQ(tell(login(longest + "u"), {}), failed("user or password is too long for RADIUS"));
-  EXPECT_EQ(tell(login("joe", std::string(129, 'p')), {}), failed("user or password is too long for RADIUS"));
-  EXPECT_EQ(tell(login("joe", "x", ""), {}), failed("no secret is set"));
+  EXPECT_EQ(tell(login(longest + "u"), {}), unaskable("user or password is too long for RADIUS"));
+  EXPECT_EQ(tell(login("joe", std::string(129, 'p')), {}),
+            unaskable("user or password is too long for RADIUS"));
+  EXPECT_EQ(tell(login("joe", "x", ""), {}), unaskable("no secret is set"));
   EXPECT_EQ(tell(radius_accounting(longest, "s", 1), {}), kNothing);
-  EXPECT_EQ(tell(radius_accounting(longest + "u", "s", 1), {}), failed("user is too long for RADIUS"));
-  EXPECT_EQ(tell(radius_accounting("joe", "", 1), {}), failed("no secret is set"));
+  EXPECT_EQ(tell(radius_accounting(longest + "u", "s", 1), {}), unaskable("user is too long for RADIUS"));
+  EXPECT_EQ(tell(radius_accounting("joe", "", 1), {}), unaskable("no secret is set"));
 }
 
 TEST(Radius, AnAcceptPasses) {

@@ -108,6 +108,13 @@ void ask_http(const Wish& wish, Check& check) {
   check.path = path.starts_with('/') ? path : "/" + path;
 }
 
+/// A path below the host; none: the server as a whole.
+void ask_stream(const Wish& wish, Check& check) {
+  check.host = full_host(wish.hname, wish.dname);
+  const std::string path = encoded(wish.content);
+  check.path = path.empty() || path.starts_with('/') ? path : "/" + path;
+}
+
 void ask_login(const Wish& wish, Check& check) {
   const auto colon = wish.content.find(':');
   check.user = wish.content.substr(0, colon);
@@ -132,8 +139,11 @@ Carrier carrier_of(const Wish& wish) {
 }  // namespace
 
 Check resolve(const Wish& wish) {
-  if (!fits(wish))
-    return wish.udp ? Check{.kind = Kind::icmp, .carrier = Carrier::none} : Check{.kind = Kind::tcp};
+  if (!fits(wish)) {
+    Check check{.kind = Kind::tcp, .name = wish.settings.name};
+    if (wish.udp) check.kind = Kind::icmp, check.carrier = Carrier::none;
+    return check;
+  }
   Check check = wish.settings;
   check.kind = wish.health;
   check.carrier = carrier_of(wish);
@@ -150,12 +160,17 @@ Check resolve(const Wish& wish) {
     case Kind::radiusacs:
       ask_login(wish, check);
       break;
+    case Kind::sslh:
+      check.host = full_host(wish.hname, wish.dname);
+      break;
+    case Kind::rtsp:
+      ask_stream(wish, check);
+      break;
     case Kind::none:
     case Kind::icmp:
     case Kind::link:
     case Kind::arp:
     case Kind::tcp:
-    case Kind::sslh:
     case Kind::ntp:
     case Kind::sipoptions:
     case Kind::agent:

@@ -25,8 +25,8 @@ struct Wish {
 /// its own; when it lacks what it asks for; http, httphead and https on another virtual port than theirs
 /// without `allowhc`, unless the check is named. Named ones ask for "/" where they have no content.
 ///
-/// The host of HTTP is hname.dname (either alone when the other is empty); a content of the form //host/path
-/// overrides it. Of a login the content is user:password.
+/// The host of HTTP, RTSP and of SNI is hname.dname (either alone when the other is empty); a content of the
+/// form //host/path overrides that of HTTP. Of a login the content is user:password.
 [[nodiscard]] Check resolve(const Wish& wish);
 
 }  // namespace headgate::probe

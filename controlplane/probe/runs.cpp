@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/runs.h"
 
+#include <exception>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
@@ -76,7 +77,10 @@ class Sequence final : public std::enable_shared_from_this<Sequence> {
   template <class Carried>
   void spawn(std::shared_ptr<Carried> attempt) {
     attempt_ = attempt;
-    asio::co_spawn(context_, converse(std::move(attempt), std::move(legs_[at_].talk)), asio::detached);
+    asio::co_spawn(context_, converse(attempt, std::move(legs_[at_].talk)),
+                   [attempt](const std::exception_ptr& thrown) {
+                     if (thrown) attempt->report({.reason = "a fault of the check itself", .unasked = true});
+                   });
   }
 
   void ended(Result result) {
@@ -112,6 +116,20 @@ class SequenceRun final : public Run {
   std::shared_ptr<Sequence> sequence_;
 };
 
+/// A check of nothing: one whose configuration is refused (config/validate_health.cpp).
+class Nothing final : public Run {
+ public:
+  Nothing(asio::io_context& context, Prober::OnResult on_result)
+      : on_result_(std::make_shared<Prober::OnResult>(std::move(on_result))) {
+    asio::post(context, [weak = std::weak_ptr(on_result_)] {
+      if (const auto told = weak.lock()) (*told)({.unasked = true, .reason = "there is nothing to check"});
+    });
+  }
+
+ private:
+  std::shared_ptr<Prober::OnResult> on_result_;
+};
+
 /// What fails passes.
 class Inverted final : public Run {
  public:
@@ -142,13 +160,12 @@ class Compound final : public Run {
     state_->parts.clear();
   }
 
-  void begin(Runs& runs, const Probe& probe) {
-    for (std::size_t i = 0; i < state_->known.size() && i < probe.check.parts.size(); ++i) {
-      Probe part = probe;
-      part.check = probe.check.parts[i];
-      state_->parts.push_back(
-          runs.begin(part, [state = state_, i](const Result& result) { state->take(i, result); }));
-    }
+  /// The next name of the expression is what `begin` begins.
+  void add(const std::function<std::unique_ptr<Run>(Prober::OnResult)>& begin) {
+    const std::size_t part = state_->parts.size();
+    if (part == state_->known.size()) return;
+    state_->parts.push_back(
+        begin([state = state_, part](const Result& result) { state->take(part, result); }));
   }
 
   [[nodiscard]] bool silence_passes() const override {
@@ -187,8 +204,11 @@ class Compound final : public Run {
       Result all = last;
       all.passed = passed;
       all.reason = passed ? answered_in(last.took) : "";
+      all.reading = {};
       for (std::size_t i = 0; i < results.size(); ++i) {
         all.heard |= results[i].heard;
+        if (known[i] == true) all.reading = health::worse(all.reading, results[i].reading);
+        if (known[i] == true && results[i].weight) all.weight = results[i].weight;
         if (passed || !known[i]) continue;
         all.reason +=
             fmt::format("{}{}: {}", all.reason.empty() ? "" : "; ", expression.names()[i], results[i].reason);
@@ -221,14 +241,34 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
   }
   if (check.kind == Kind::logexp) {
     auto expression = Expression::parse(check.path);
-    if (!expression) return std::make_unique<Run>();
+    if (!expression) return std::make_unique<Nothing>(context_, std::move(on_result));
     auto compound = std::make_unique<Compound>(context_, std::move(*expression), std::move(on_result));
-    compound->begin(*this, probe);
+    for (const Check& part : check.parts) {
+      Probe probed = probe;
+      probed.check = part;
+      compound->add([&](Prober::OnResult on_part) { return begin(probed, std::move(on_part)); });
+    }
     return compound;
   }
-  const Means means{tls_, salt_(), std::chrono::system_clock::now()};
-  auto legs = legs_of(check, probe.address, probe.port, means);
-  if (legs.empty()) return std::make_unique<Run>();
+  if (check.kind == Kind::udp && !check.reply) return begin_unanswered(probe, std::move(on_result));
+  return begin_legs(probe, std::move(on_result));
+}
+
+/// That nobody refuses proves nothing of a host that is gone: it has to answer an echo as well.
+std::unique_ptr<Run> Runs::begin_unanswered(const Probe& probe, Prober::OnResult on_result) {
+  auto both = std::make_unique<Compound>(context_, *Expression::parse("host & port"), std::move(on_result));
+  Probe host = probe;
+  host.check = {.kind = Kind::icmp, .carrier = Carrier::none};
+  both->add([&](Prober::OnResult on_part) { return begin(host, std::move(on_part)); });
+  both->add([&](Prober::OnResult on_part) { return begin_legs(probe, std::move(on_part)); });
+  return both;
+}
+
+std::unique_ptr<Run> Runs::begin_legs(const Probe& probe, Prober::OnResult on_result) {
+  const auto salt = std::uint64_t{entropy_()} << 32 | entropy_();
+  const Means means{tls_, salt, std::chrono::system_clock::now()};
+  auto legs = legs_of(probe.check, probe.address, probe.port, means);
+  if (legs.empty()) return std::make_unique<Nothing>(context_, std::move(on_result));
   return std::make_unique<SequenceRun>(
       std::make_shared<Sequence>(context_, probe, std::move(legs), std::move(on_result)));
 }

@@ -33,13 +33,14 @@ class Runs {
 
  private:
   [[nodiscard]] std::unique_ptr<Run> begin_plain(const Probe& probe, Prober::OnResult on_result);
+  [[nodiscard]] std::unique_ptr<Run> begin_unanswered(const Probe& probe, Prober::OnResult on_result);
+  [[nodiscard]] std::unique_ptr<Run> begin_legs(const Probe& probe, Prober::OnResult on_result);
 
   boost::asio::io_context& context_;
   IcmpProber icmp_;
   Knocks knocks_;
   TlsContexts tls_;
   std::random_device entropy_;
-  std::mt19937_64 salt_{entropy_()};
   TargetId last_echo_ = 0;
 };
 

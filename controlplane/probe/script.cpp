@@ -51,6 +51,9 @@ class ScriptReader {
         done = Error{fmt::format("the script takes {} octets, allowed are {}", cost, kScriptRoom)};
       if (!done) return Error{fmt::format("statement {}: {}", i + 1, done.error().message)};
     }
+    for (std::size_t i = 0; i < legs_.size(); ++i)
+      if (!proves_something(legs_[i]))
+        return Error{fmt::format("connection {} is over udp, and expects nothing: it can't fail", i + 1)};
     return std::move(legs_);
   }
 
@@ -79,6 +82,12 @@ class ScriptReader {
       default:
         return bound(statement);
     }
+  }
+
+  /// Nobody answers for a datagram that was only sent.
+  [[nodiscard]] static bool proves_something(const ScriptLeg& leg) {
+    return leg.carrier != Carrier::datagrams ||
+           std::ranges::any_of(leg.moves, [](const ScriptMove& move) { return move.send.empty(); });
   }
 
   Status open(std::string_view text) {
@@ -156,6 +165,9 @@ class ScriptConversation final : public Conversation {
     if (packets_) heard_.clear();
     heard_ += bytes;
     total_ += bytes.size();
+    if (total_ > kMostInAll)
+      return {{},
+              Outcome{false, fmt::format("{}: not in {} octets, and no end", moves_[at_].shown, kMostInAll)}};
     if (heard_.size() > 2 * kMost) {
       const std::size_t gone = heard_.size() - kMost;
       heard_.erase(0, gone);
@@ -213,6 +225,8 @@ class ScriptConversation final : public Conversation {
 
   /// Answers longer than that are looked at from their end.
   static constexpr std::size_t kMost = 64 * 1024;
+  /// A server that says more only talks.
+  static constexpr std::size_t kMostInAll = 1024 * 1024;
 
   std::vector<ScriptMove> moves_;
   bool packets_;

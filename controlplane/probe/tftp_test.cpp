@@ -47,8 +47,8 @@ TEST(Tftp, WhatIsNoAnswerIsTold) {
 }
 
 TEST(Tftp, WhatIsNoNameIsNotAskedFor) {
-  EXPECT_EQ(tell(tftp_read(""), {}), failed("no such file can be asked for"));
-  EXPECT_EQ(tell(tftp_read(std::string("a\0b", 3)), {}), failed("no such file can be asked for"));
+  EXPECT_EQ(tell(tftp_read(""), {}), unaskable("no such file can be asked for"));
+  EXPECT_EQ(tell(tftp_read(std::string("a\0b", 3)), {}), unaskable("no such file can be asked for"));
 }
 
 }  // namespace

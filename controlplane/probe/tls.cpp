@@ -10,6 +10,7 @@
 #include <openssl/x509v3.h>
 
 #include "controlplane/probe/certificate.h"
+#include "controlplane/probe/question.h"
 #include "model/ip.h"
 
 namespace headgate::probe {
@@ -180,24 +181,12 @@ class TlsConversation final : public Conversation {
   bool asked_ = false;  ///< for a certificate of the client
 };
 
-/// A probe that this machine cannot do.
-class Unable final : public Conversation {
- public:
-  explicit Unable(std::string reason) : outcome_{false, std::move(reason)} {}
-  Turn begin() override { return {{}, outcome_}; }
-  Turn hear(std::string_view) override { return {{}, outcome_}; }
-  Outcome end() override { return outcome_; }
-
- private:
-  Outcome outcome_;
-};
-
 }  // namespace
 
 std::unique_ptr<Conversation> over_tls(std::unique_ptr<Conversation> inner, TlsContexts& contexts,
                                        const TlsWish& wish) {
   const auto context = contexts.of(wish.verify, wish.ca);
-  if (!context) return std::make_unique<Unable>(context.error().message);
+  if (!context) return std::make_unique<Unaskable>(context.error().message);
   return std::make_unique<TlsConversation>(std::move(inner), context.value().get(), wish);
 }
 

@@ -249,16 +249,17 @@ TEST_F(Tls, AFileIsReadAgainWhenItHasChanged) {
   EXPECT_TRUE(ping(wish, second).passed);
 }
 
-TEST_F(Tls, AFileThatCannotBeReadFailsAtOnce) {
+TEST_F(Tls, AFileThatCannotBeReadIsNoFaultOfTheServer) {
   TlsWish wish = verified();
   wish.ca = "/nowhere/ca.pem";
   EXPECT_EQ(
       over_tls(std::make_unique<Ping>(), contexts_, wish)->begin(),
-      (Conversation::Turn{"", Outcome{false, "cannot read /nowhere/ca.pem: No such file or directory"}}));
+      (Conversation::Turn{
+          "", Outcome{.reason = "cannot read /nowhere/ca.pem: No such file or directory", .unasked = true}}));
   const TextFile rubbish("rubbish");
   wish.ca = rubbish.path();
   EXPECT_EQ(over_tls(std::make_unique<Ping>(), contexts_, wish)->begin().outcome,
-            (Outcome{false, rubbish.path() + " holds no certificates"}));
+            (Outcome{.reason = rubbish.path() + " holds no certificates", .unasked = true}));
 }
 
 TEST_F(Tls, PlainTextIsNotTls) {

@@ -55,6 +55,11 @@ void tell_cut(const Make& make, std::string_view message, const Check& check) {
 
 inline const Conversation::Turn kNothing{};
 inline const Conversation::Turn kPassed{{}, Outcome{true, "answered"}};
+/// This machine could not ask.
+inline Conversation::Turn unaskable(std::string reason) {
+  return {{}, Outcome{.reason = std::move(reason), .unasked = true}};
+}
+
 inline Conversation::Turn failed(std::string reason) {
   return {{}, Outcome{false, std::move(reason)}};
 }
