@@ -84,10 +84,12 @@ class FakeProber final : public probe::Prober {
     if (silent.contains(service)) return;
     const auto slow = took.find(service);
     const milliseconds time = slow == took.end() ? milliseconds(1) : slow->second;
-    timers_[target] = time_.after(time, [this, target, on_result, result = result_of(service, time)] {
-      flying_.erase(target);
-      on_result(result);
-    });
+    timers_[target] = time_.after(
+        time, [this, target, on_result, begun = time_.now(), result = result_of(service, time)]() mutable {
+          flying_.erase(target);
+          result.took = time_.now() - begun;  // longer when nobody ran to read it
+          on_result(result);
+        });
   }
   void cancel(probe::TargetId target) override {
     time_.cancel(timers_[target]);

@@ -137,7 +137,24 @@ void Monitor::forget(Watched& watched) {
 void Monitor::begin() {
   if (begun_) return;
   begun_ = true;
+  alive_ = timers_.now();
+  beat();
   schedule_new();
+}
+
+/// Notes when this process stood still: what a probe took that spans such a time says nothing of its server.
+void Monitor::beat() {
+  constexpr milliseconds kBeat{250};
+  const milliseconds now = timers_.now();
+  if (now - alive_ > kStalled) stalled_ = now;
+  alive_ = now;
+  timers_.after(kBeat, [this] { beat(); });
+}
+
+bool Monitor::spans_a_stall(std::chrono::microseconds took) const {
+  const milliseconds now = timers_.now();
+  const milliseconds begun = now - std::chrono::ceil<milliseconds>(took);
+  return now - alive_ > kStalled || (stalled_ && begun <= *stalled_);
 }
 
 /// Targets without a timer get their first probe.
@@ -301,6 +318,7 @@ health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
   if (!result.passed) return health::Failed{attempt, result.failure, timers_.now()};
   const health::Bands& bands = watched.target.policy.response;
   const auto took = static_cast<health::Measure>(std::max<std::int64_t>(result.took.count(), 0));
+  if (bands.any() && spans_a_stall(result.took)) return health::Passed{attempt, result.reading};
   const health::Reading by_time = health::read(bands, watched.response_grade, took);
   watched.response_grade = by_time.grade;
   watched.reason += time_words(bands, by_time.grade, took);

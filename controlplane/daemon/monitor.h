@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -114,6 +115,8 @@ class Monitor {
   void settle_holds();
   [[nodiscard]] bool any_available(const std::set<TargetKey>& targets) const;
   [[nodiscard]] bool update(const TargetKey& key, Watched& watched, const config::Target& target);
+  void beat();
+  [[nodiscard]] bool spans_a_stall(std::chrono::microseconds took) const;
   void schedule_new();
   void schedule(const std::vector<Watched*>& targets);
   void note_disabled();
@@ -155,6 +158,8 @@ class Monitor {
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
   probe::TargetId last_id_ = 0;
   Unmade unmade_;
+  std::chrono::milliseconds alive_{0};                ///< when this process was last seen to run
+  std::optional<std::chrono::milliseconds> stalled_;  ///< until when it last stood still
   bool grace_ = false;
   bool begun_ = false;
 };

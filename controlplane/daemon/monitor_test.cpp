@@ -171,5 +171,15 @@ TEST_F(MonitorTest, AScoreIsToldWhenItHasChanged) {
   EXPECT_EQ(monitor_.measured_news().target_size(), 0);
 }
 
+// Reports 5: the time that we were stopped for is not the server's.
+TEST_F(MonitorTest, AnAnswerThatWasReadLateDegradesNobody) {
+  prober_.took[{kServer1, 80}] = milliseconds(10);
+  time_.pass(milliseconds(2));  // the next probe is under way
+  time_.stall(milliseconds(1500));
+  EXPECT_EQ(health(), Health::up);
+  check(milliseconds(1200));
+  EXPECT_EQ(health(), Health::degraded) << "but one that is slow does";
+}
+
 }  // namespace
 }  // namespace headgate::daemon
