@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controlplane/config/checks.h"
+#include "controlplane/config/link_checks.h"
 #include "controlplane/config/topology.h"
 
 namespace headgate::config {
@@ -154,7 +155,10 @@ L4Port real_port(const Service& service) {
 
 probe::Check check_of(const Config& config, const Virt& virt, const Service& service, const Real* real,
                       const Group& group, Protocol protocol) {
-  return probe::resolve(wish_of(config, virt, service, group, health_word(real, group), protocol));
+  probe::Check check =
+      probe::resolve(wish_of(config, virt, service, group, health_word(real, group), protocol));
+  if (real != nullptr) name_port(config, *real, check);
+  return check;
 }
 
 TargetKey target_of(const Config& config, const Virt& virt, const Service& service, const Player& player,

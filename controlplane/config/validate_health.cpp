@@ -109,7 +109,7 @@ struct Use {
 
 void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
-  const bool below = kind == Kind::icmp;
+  const bool below = one_of(kind, {Kind::icmp, Kind::arp, Kind::link});
   const bool ldap = kind == Kind::ldap;
   const bool bare = below || one_of(kind, {Kind::tcp, Kind::sslh, Kind::ntp, Kind::sipoptions, Kind::agent});
   for (const Use& use : std::initializer_list<Use>{

@@ -153,6 +153,7 @@ void validate_slb(const Config& config, Problems& problems) {
   check_rips(config, problems);
   validate_groups(config, problems);
   validate_health(config, problems);
+  validate_links(config, problems);
   for (const SlbPort& port : config.slb().port())
     if (port.client() || port.server()) check_port(config, port, problems);
   for (const Virt& virt : config.slb().virt()) {

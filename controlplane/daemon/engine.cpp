@@ -144,6 +144,7 @@ void Engine::dataplane_absent() {
 void Engine::dataplane_lost() {
   published_ = false;
   stats_.Clear();
+  tell_links();
   full_.clear();
   note(Severity::error, "system: dataplane lost; the last configuration is published when it is back",
        kDataplane);
@@ -257,12 +258,19 @@ void Engine::take_stats(const forwarding::Stats& stats) {
   const bool first = stats_.port().empty() && !stats.port().empty();
   stats_ = stats;
   averages_.sample(stats_.current_sessions());
+  tell_links();
   if (first) reconcile_kernel();  // names of interfaces are known only now
   if (auto full = full_servers(compiled_.generation, stats_); full != full_) {
     full_ = std::move(full);
     announce();
   }
   watch_attacks();
+}
+
+void Engine::tell_links() {
+  std::map<std::uint32_t, bool> up;
+  for (const forwarding::PortStats& port : stats_.port()) up[port.port()] = port.up();
+  seams_.prober.learn_links(up);
 }
 
 /// A handshake that goes on is none of those that an attack leaves behind.

@@ -104,6 +104,7 @@ class Engine {
   void every_five_seconds();
   void begin_probing();
   Status keep_states();
+  void tell_links();
   void take_stats(const forwarding::Stats& stats);
   void tell_measured();
   void watch_attacks();

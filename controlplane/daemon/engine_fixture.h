@@ -97,6 +97,9 @@ class FakeProber final : public probe::Prober {
     flying_.erase(target);
   }
 
+  void learn_links(const std::map<std::uint32_t, bool>& up) override { links = up; }
+
+  std::map<std::uint32_t, bool> links;  ///< as the dataplane has told them
   std::set<std::pair<std::uint32_t, L4Port>> down;
   std::set<std::pair<std::uint32_t, L4Port>> silent;
   bool exhausted = false;                                         ///< this machine can't ask anybody

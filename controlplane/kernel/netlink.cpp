@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/kernel/netlink_attributes.h"
+
 namespace headgate::kernel {
 namespace {
 
@@ -25,49 +27,8 @@ int deliver(const nlmsghdr* message, void* to) {
   return MNL_CB_OK;
 }
 
-using Attributes = std::map<std::uint16_t, const nlattr*>;
-
-int collect(const nlattr* attribute, void* to) {
-  (*static_cast<Attributes*>(to))[mnl_attr_get_type(attribute)] = attribute;
-  return MNL_CB_OK;
-}
-
-Attributes attributes(const nlmsghdr* message, unsigned header) {
-  Attributes result;
-  mnl_attr_parse(message, header, collect, &result);
-  return result;
-}
-
-const nlattr* find(const Attributes& all, std::uint16_t type) {
-  const auto found = all.find(type);
-  return found == all.end() ? nullptr : found->second;
-}
-
-/// None when the attribute is missing, or holds no address.
-Ip address(const nlattr* attribute) {
-  if (attribute == nullptr) return {};
-  return ip_of(
-      {static_cast<const char*>(mnl_attr_get_payload(attribute)), mnl_attr_get_payload_len(attribute)});
-}
-
 bool is_ip(unsigned char family) {
   return family == AF_INET || family == AF_INET6;
-}
-
-unsigned char family_of(const Ip& address) {
-  return address.is_v4() ? AF_INET : AF_INET6;
-}
-
-void put(nlmsghdr* message, std::uint16_t type, const Ip& address) {
-  const std::string bytes = address.wire();
-  mnl_attr_put(message, type, bytes.size(), bytes.data());
-}
-
-Mac mac(const nlattr* attribute) {
-  Mac result;
-  if (attribute != nullptr && mnl_attr_get_payload_len(attribute) == result.octets.size())
-    std::memcpy(result.octets.data(), mnl_attr_get_payload(attribute), result.octets.size());
-  return result;
 }
 
 class Socket final : public Netlink {

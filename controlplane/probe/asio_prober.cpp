@@ -42,6 +42,8 @@ class AsioProber final : public Prober {
 
   void cancel(TargetId target) override { entries_.erase(target); }
 
+  void learn_links(const std::map<std::uint32_t, bool>& up) override { runs_.links().learn(up); }
+
  private:
   struct Entry {
     std::unique_ptr<Run> run;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -60,6 +61,8 @@ class Prober {
   /// of start() and never after cancel().
   virtual void start(TargetId target, const Probe& probe, OnResult on_result) = 0;
   virtual void cancel(TargetId target) = 0;
+  /// What the dataplane says of the links of its ports, for checks by `link`.
+  virtual void learn_links(const std::map<std::uint32_t, bool>& /*up*/) {}
 };
 
 /// When the targets of one apply are first probed, and with that their place in the interval for good:

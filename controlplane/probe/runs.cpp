@@ -31,6 +31,33 @@ class Echo final : public Run {
   TargetId id_;
 };
 
+/// The question for a neighbour's address, and its answer.
+class Solicitation final : public Run {
+ public:
+  Solicitation(Neighbours& neighbours, const Ip& address, Prober::OnResult on_result)
+      : neighbours_(neighbours), id_(neighbours.start(address, std::move(on_result))) {}
+  ~Solicitation() override { neighbours_.cancel(id_); }
+
+ private:
+  Neighbours& neighbours_;
+  Neighbours::Id id_;
+};
+
+/// A result that is known at once, and told when begin() is over.
+class Look final : public Run {
+ public:
+  Look(asio::io_context& context, Result result, Prober::OnResult on_result)
+      : on_result_(std::make_shared<Prober::OnResult>(std::move(on_result))) {
+    asio::post(context, [told = on_result_, result = std::move(result)] {
+      if (*told) std::exchange(*told, nullptr)(result);
+    });
+  }
+  ~Look() override { *on_result_ = nullptr; }
+
+ private:
+  std::shared_ptr<Prober::OnResult> on_result_;
+};
+
 /// A connection, and nothing more.
 class Knock final : public Run {
  public:
@@ -222,7 +249,8 @@ class Compound final : public Run {
 
 }  // namespace
 
-Runs::Runs(asio::io_context& context) : context_(context), icmp_(context), knocks_(context) {}
+Runs::Runs(asio::io_context& context)
+    : context_(context), icmp_(context), knocks_(context), neighbours_(context) {}
 
 std::unique_ptr<Run> Runs::begin(const Probe& probe, Prober::OnResult on_result) {
   if (!probe.check.invert) return begin_plain(probe, std::move(on_result));
@@ -234,6 +262,10 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
   const Check& check = probe.check;
   if (check.kind == Kind::icmp)
     return std::make_unique<Echo>(icmp_, ++last_echo_, probe.address, std::move(on_result));
+  if (check.kind == Kind::arp)
+    return std::make_unique<Solicitation>(neighbours_, probe.address, std::move(on_result));
+  if (check.kind == Kind::link)
+    return std::make_unique<Look>(context_, links_.look(check), std::move(on_result));
   if (check.kind == Kind::tcp) {
     Probe knock = probe;
     if (check.port != 0) knock.port = check.port;

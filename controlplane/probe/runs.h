@@ -7,6 +7,8 @@
 #include "controlplane/probe/icmp.h"
 #include "controlplane/probe/knocks.h"
 #include "controlplane/probe/legs.h"
+#include "controlplane/probe/links.h"
+#include "controlplane/probe/neighbours.h"
 #include "controlplane/probe/prober.h"
 
 namespace boost::asio {
@@ -30,6 +32,8 @@ class Runs {
 
   /// `on_result` is called once, never from inside of begin(); within it the run may be destroyed.
   [[nodiscard]] std::unique_ptr<Run> begin(const Probe& probe, Prober::OnResult on_result);
+  /// Of what checks by `link` look at.
+  [[nodiscard]] Links& links() { return links_; }
 
  private:
   [[nodiscard]] std::unique_ptr<Run> begin_plain(const Probe& probe, Prober::OnResult on_result);
@@ -39,6 +43,8 @@ class Runs {
   boost::asio::io_context& context_;
   IcmpProber icmp_;
   Knocks knocks_;
+  Neighbours neighbours_;
+  Links links_;
   TlsContexts tls_;
   std::random_device entropy_;
   TargetId last_echo_ = 0;
