@@ -49,6 +49,8 @@ std::string target_lines(const control::TargetStatus& target) {
                                  since(target.since_unix_ms()));
   if (target.score() != 0) text += fmt::format(", score {}", target.score());
   text += fmt::format("\n        {}\n", target.reason().empty() ? "no result yet" : target.reason());
+  if (!target.buddy().empty())
+    text += fmt::format("        takes no new sessions: its buddy {} is not up\n", target.buddy());
   text += checks_line(target);
   text += fmt::format("        in a row: {} failed, {} passed\n", target.failures_in_row(),
                       target.successes_in_row());

@@ -35,9 +35,10 @@ std::string duration_text(std::time_t seconds) {
                      some(seconds % kHour / kMinute, "minute"), some(seconds % kMinute, "second"));
 }
 std::string target_line(const control::TargetStatus& target) {
-  return fmt::format("        {} {}, health {}, {}{}{}\n", port_name_of(target.rport()),
+  return fmt::format("        {} {}, health {}, {}{}{}{}\n", port_name_of(target.rport()),
                      protocol_text(target.protocol()), target.check(), state_text(target.state()),
-                     since(target.since_unix_ms()), target.reason().empty() ? "" : ", " + target.reason());
+                     since(target.since_unix_ms()), target.reason().empty() ? "" : ", " + target.reason(),
+                     target.buddy().empty() ? "" : ", buddy " + target.buddy() + " is not up");
 }
 
 /// Who disabled a server, since when, and what that leaves it; a line below that of its state, which parsers

@@ -108,6 +108,20 @@ TEST(Screens, OneObjectOrWhyNot) {
             "virtual server 9 does not exist in the running configuration");
 }
 
+TEST(Screens, ABuddyThatIsMissedIsNamed) {
+  const auto status = parsed<control::StatusReply>(R"(
+    real { number: 1 rip: "10.10.2.11" state: BLOCKED
+      target { real: 1 rport: 80 protocol: 6 check: "tcp" state: BLOCKED reason: "answered in 2 ms"
+        buddy: "real server 2 port 8080" } })");
+  const auto holds = [](const std::string& screen, const char* text) {
+    return screen.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(holds(*health_state(status, 1),
+                    "\n        takes no new sessions: its buddy real server 2 port 8080 is not up\n"));
+  EXPECT_TRUE(holds(*real_state(status, 1),
+                    ", BLOCKED, answered in 2 ms, buddy real server 2 port 8080 is not up\n"));
+}
+
 TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
   ::setenv("TZ", "UTC", 1);
   const auto status = parsed<control::StatusReply>(R"(

@@ -35,6 +35,7 @@ struct Target {
   bool enabled = false;  ///< its real server is
   /// The targets of its backup, when it does not take over from that as soon as it is up again (preempt dis).
   std::set<TargetKey> yields_to;
+  std::set<TargetKey> buddies = {};  ///< it takes new sessions only while all of these are up
 };
 
 struct Compiled {

@@ -22,13 +22,15 @@ struct FlatService {
   Cast cast;
 };
 
-std::vector<FlatService> services(const Config& config) {
+enum class Virts : std::uint8_t { enabled, all };
+
+std::vector<FlatService> services(const Config& config, Virts which = Virts::enabled) {
   std::vector<FlatService> result;
   if (!config.slb().enabled()) return result;
   for (const Virt& virt : config.slb().virt())
     for (const Service& service : virt.service()) {
       const Group* group = find_group(config, service.group());
-      if (!virt.enabled() || group == nullptr) continue;
+      if ((which == Virts::enabled && !virt.enabled()) || group == nullptr) continue;
       for (const Protocol protocol : protocols_of(service))
         result.push_back({virt, service, *group, protocol, cast_of(config, *group)});
     }
@@ -131,6 +133,35 @@ void note_backups(const Config& config, const FlatService& from, const CastMembe
     target.yields_to.insert(target_of(config, from.virt, from.service, backup, from.protocol));
 }
 
+/// The targets of a buddy: that server's in each service of the group by that virtual port. They are probed
+/// whether a virtual server that offers them is enabled or not.
+std::set<TargetKey> targets_of_buddy(const Config& config, const std::vector<FlatService>& services,
+                                     const Buddy& buddy, std::map<TargetKey, Target>& targets) {
+  std::set<TargetKey> keys;
+  for (const FlatService& from : services) {
+    if (from.group.number() != buddy.group() || from.service.vport() != buddy.service()) continue;
+    for (const CastMember& member : from.cast.members) {
+      if (member.self.real->number() != buddy.real()) continue;
+      const TargetKey key = target_of(config, from.virt, from.service, member.self, from.protocol);
+      targets.try_emplace(key, target_from(config, from, member.self));
+      keys.insert(key);
+    }
+  }
+  return keys;
+}
+
+void add_buddies(const Config& config, std::map<TargetKey, Target>& targets) {
+  const auto has_buddies = [](const Real& real) { return real.buddyhc().buddy_size() != 0; };
+  if (std::ranges::none_of(config.slb().real(), has_buddies)) return;
+  const std::vector<FlatService> all = services(config, Virts::all);
+  std::map<std::uint32_t, std::set<TargetKey>> buddies;
+  for (const Real& real : config.slb().real())
+    for (const Buddy& buddy : real.buddyhc().buddy())
+      buddies[real.number()].merge(targets_of_buddy(config, all, buddy, targets));
+  for (auto& [key, target] : targets)
+    if (const auto found = buddies.find(key.real); found != buddies.end()) target.buddies = found->second;
+}
+
 }  // namespace
 
 void add_services(const Config& config, forwarding::Generation& generation) {
@@ -146,6 +177,7 @@ std::map<TargetKey, Target> targets_of(const Config& config) {
     });
     for (const CastMember& member : from.cast.members) note_backups(config, from, member, targets);
   }
+  add_buddies(config, targets);
   return targets;
 }
 

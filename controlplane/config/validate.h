@@ -25,6 +25,7 @@ struct Problem {
 /// The parts of it.
 void validate_network(const Config& config, std::vector<Problem>& problems);
 void validate_health(const Config& config, std::vector<Problem>& problems);
+void validate_buddies(const Config& config, std::vector<Problem>& problems);
 void validate_links(const Config& config, std::vector<Problem>& problems);
 void validate_groups(const Config& config, std::vector<Problem>& problems);
 void validate_slb(const Config& config, std::vector<Problem>& problems);

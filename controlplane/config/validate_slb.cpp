@@ -152,6 +152,7 @@ void validate_slb(const Config& config, Problems& problems) {
   for (const Real& real : config.slb().real()) check_real(config, real, problems);
   check_rips(config, problems);
   validate_groups(config, problems);
+  validate_buddies(config, problems);
   validate_health(config, problems);
   validate_links(config, problems);
   for (const SlbPort& port : config.slb().port())

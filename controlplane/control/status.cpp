@@ -30,6 +30,11 @@ State state_of(health::Health health) {
   return health == health::Health::down ? FAILED : NOT_CHECKED;
 }
 
+/// What serves but lacks a buddy is blocked.
+State state_of(const Watched& watched) {
+  return watched.lacks && health::serves(watched.state.health) ? BLOCKED : state_of(watched.state.health);
+}
+
 /// Being disabled, by configuration or by an operator, is shown before health.
 bool disabled(const Look& look, const config::Real& real) {
   return !real.enabled() || look.monitor.operation(real.number()) != forwarding::ENABLED;
@@ -38,11 +43,12 @@ bool disabled(const Look& look, const config::Real& real) {
 State state_of(const Look& look, const config::Real& real) {
   if (disabled(look, real)) return DISABLED;
   const health::ServerHealth health = daemon::server_state_of(look.monitor.targets(), real.number()).health;
-  const auto is_up = [&](const auto& entry) {
-    return entry.first.real == real.number() && entry.second.state.health == health::Health::up;
+  const auto any = [&](State state) {
+    return std::ranges::any_of(look.monitor.targets(), [&](const auto& entry) {
+      return entry.first.real == real.number() && state_of(entry.second) == state;
+    });
   };
-  if (health == health::ServerHealth::up)
-    return std::ranges::any_of(look.monitor.targets(), is_up) ? UP : DEGRADED;
+  if (health == health::ServerHealth::up) return any(UP) ? UP : any(DEGRADED) ? DEGRADED : BLOCKED;
   return health == health::ServerHealth::failed ? FAILED : NOT_CHECKED;
 }
 
@@ -53,7 +59,8 @@ void add_target(const Look& look, const config::TargetKey& key, const Watched& w
   status.set_protocol(static_cast<std::uint32_t>(key.protocol));
   status.set_check(watched.target.policy.inter.count() == 0 ? "none" : watched.target.check.word());
   const bool serves = watched.target.enabled && !watched.held;
-  status.set_state(serves ? state_of(watched.state.health) : DISABLED);
+  status.set_state(serves ? state_of(watched) : DISABLED);
+  if (watched.lacks) status.set_buddy(daemon::buddy_text(*watched.lacks));
   status.set_since_unix_ms(watched.target.enabled ? watched.since_unix_ms
                                                   : look.monitor.disabled_since_unix_ms(key.real));
   status.set_reason(watched.reason);
@@ -107,7 +114,7 @@ void fill_member(const Look& look, std::uint32_t number, const Watched* watched,
   member.set_rip(config::address_of(real->rip()).text());
   member.set_backup(real->backup());
   if (watched != nullptr) {
-    member.set_state(state_of(watched->state.health));
+    member.set_state(state_of(*watched));
     member.set_response_ms(milliseconds_of(watched->took));
     member.set_reason(watched->reason);
   }

@@ -138,6 +138,32 @@ void tell_few(const Picture& before, const Picture& now, std::vector<Announcemen
   }
 }
 
+void tell_buddies(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
+  for (const auto& [real, down] : now.buddy_down) {
+    const std::string was = value_or(before.buddy_down, real, {}).value_or("");
+    if (!down || down->empty() == was.empty()) continue;
+    const std::string rip = rip_of(before, now, real);
+    const std::string subject = "buddies of real server " + rip;
+    if (down->empty())
+      lines.push_back({Severity::notice, fmt::format("slb: {} are up again", subject), subject});
+    else
+      lines.push_back(
+          {Severity::alert,
+           fmt::format("slb: real server {} takes no new sessions: its buddy {} is not up", rip, *down),
+           subject});
+  }
+}
+
+/// What is known of the buddies of a target.
+void note_buddies(const Monitor& monitor, const TargetKey& key, const Watched& watched, Picture& picture) {
+  if (watched.target.buddies.empty()) return;
+  std::optional<std::string>& down = picture.buddy_down[key.real];
+  if (!watched.lacks)
+    down = down.value_or("");
+  else if (monitor.health_by(*watched.lacks) == Health::down)
+    down = buddy_text(*watched.lacks);
+}
+
 /// Puts the services of a generation into a picture.
 class Painter {
  public:
@@ -218,6 +244,7 @@ Picture picture_of(const config::Compiled& compiled, const Monitor& monitor, con
     picture.services[key] = watched.state.health;
     picture.rips[key.real] = watched.target.address;
     views[key.real].push_back({watched.state.health, watched.heard});
+    note_buddies(monitor, key, watched, picture);
   }
   for (const auto& [real, services] : views) picture.servers[real] = health::server_state(services).health;
   Painter painter(monitor, before, full, picture);
@@ -253,6 +280,8 @@ Picture carried_over(const Picture& before, Picture now) {
     if (state == Health::unknown) state = known_before(before, key);
   for (const auto& [virt, available] : before.virts)
     if (now.vips.contains(virt)) now.virts.try_emplace(virt, available);
+  for (auto& [real, down] : now.buddy_down)
+    if (!down) down = value_or(before.buddy_down, real, {});
   return now;
 }
 
@@ -262,6 +291,7 @@ std::vector<Announcement> announcements(const Picture& before, const Picture& no
   tell_services(before, now, lines);
   tell_full(before, now, lines);
   tell_few(before, now, lines);
+  tell_buddies(before, now, lines);
   tell_standby(before, now, lines);
   tell_virt_services(before, now, lines);
   tell_virts(before, now, lines);

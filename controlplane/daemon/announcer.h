@@ -38,6 +38,8 @@ struct Picture {
   std::map<std::uint32_t, std::set<std::uint32_t>>
       available;                                    ///< servers of a group that are not known to be gone
   std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr, by group
+  /// Of servers with buddies one that is down, empty when all are up; nothing while that is not known.
+  std::map<std::uint32_t, std::optional<std::string>> buddy_down;
 };
 
 /// What is now. `before` is what was, as far as that decides: a service that was closed for having too few

@@ -94,6 +94,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   targets_ = std::move(next);
   by_id_.clear();
   yielding_.clear();
+  depending_.clear();
   for (auto entry = targets_.begin(); entry != targets_.end(); ++entry) by_id_[entry->second.id] = entry;
   std::vector<Watched*> changed;
   for (auto& [key, watched] : targets_) {
@@ -105,6 +106,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
       yielding_.push_back(key);
   }
   note_disabled();
+  settle_buddies();
   settle_holds();
   if (!begun_) return;
   schedule(changed);
@@ -176,11 +178,12 @@ void Monitor::schedule(const std::vector<Watched*>& targets) {
   }
 }
 
-/// Whether any of these takes over sessions. What yields itself counts: it would serve if it were asked.
+/// Whether any of these takes over sessions. What yields itself counts: it would serve if it were asked. What
+/// lacks a buddy does not.
 bool Monitor::any_available(const std::set<TargetKey>& targets) const {
   return std::ranges::any_of(targets, [&](const TargetKey& key) {
     const auto found = targets_.find(key);
-    return found != targets_.end() && found->second.target.enabled &&
+    return found != targets_.end() && found->second.target.enabled && !found->second.lacks &&
            health::serves(found->second.state.health) && operation(key.real) == forwarding::ENABLED;
   });
 }
@@ -188,8 +191,9 @@ bool Monitor::any_available(const std::set<TargetKey>& targets) const {
 void Monitor::settle_holds() {
   for (const TargetKey& key : yielding_) {
     Watched& watched = targets_.at(key);
-    const bool held =
-        health::held_back(watched.held, watched.state.health, any_available(watched.target.yields_to));
+    const health::Health health = health_with_buddies(watched);
+    const bool held = health::held_back(watched.held && health != health::Health::unknown, health,
+                                        any_available(watched.target.yields_to));
     if (std::exchange(watched.held, held) != held && begun_) on_verdict_(key);
   }
 }
@@ -270,6 +274,7 @@ void Monitor::perform(const TargetKey& key, Watched& watched, const health::Acti
   } else {
     watched.since_unix_ms = clock_.unix_ms();
     on_verdict_(key);
+    settle_buddies_of(key);
     settle_holds();
   }
 }
@@ -332,16 +337,18 @@ health::Availability Monitor::availability(const TargetKey& key) const {
   const health::Admission admitted = admission(watched, key);
   if (admitted == health::Admission::open) return health::Availability::open;
   if (admitted == health::Admission::last) return health::Availability::last;
-  const bool may = watched.target.enabled && !watched.held && operation(key.real) == forwarding::ENABLED;
+  const bool may =
+      watched.target.enabled && !watched.held && !watched.lacks && operation(key.real) == forwarding::ENABLED;
   const bool unproven = may && watched.state.health == health::Health::unknown;
   return unproven ? health::Availability::unknown : health::Availability::closed;
 }
 
 health::Admission Monitor::admission(const Watched& watched, const TargetKey& key) const {
-  return health::admission({.health = watched.state.health,
-                            .configured = watched.target.enabled,
-                            .operating = !watched.held && operation(key.real) == forwarding::ENABLED,
-                            .grace = grace_});
+  return health::admission(
+      {.health = watched.state.health,
+       .configured = watched.target.enabled,
+       .operating = !watched.held && !watched.lacks && operation(key.real) == forwarding::ENABLED,
+       .grace = grace_});
 }
 
 }  // namespace headgate::daemon

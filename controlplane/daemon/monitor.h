@@ -43,6 +43,7 @@ struct Watched {
   health::Score score_told = 0;                             ///< as the dataplane knows it
   std::uint32_t response_us = 0;       ///< moving average of what passed checks took; 0: not known
   std::uint32_t response_told_us = 0;  ///< as the dataplane knows it
+  std::optional<TargetKey> lacks;      ///< a buddy that is not up, so that it takes no new session
   bool held = false;                   ///< it was down, and yields to its backup as long as that is up
   bool heard = false;                  ///< the last probe got a sign of life
   probe::TargetId id = 0;
@@ -52,6 +53,8 @@ struct Watched {
 
 using Targets = std::map<TargetKey, Watched>;
 
+/// "real server 2 port 8080": as screens and the log name a buddy.
+[[nodiscard]] std::string buddy_text(const TargetKey& buddy);
 [[nodiscard]] forwarding::Verdict verdict_of(health::Health health);
 [[nodiscard]] forwarding::Change to_message(const Change& change);
 
@@ -87,6 +90,8 @@ class Monitor {
     std::string reason;
   };
   [[nodiscard]] const Unmade& unmade() const { return unmade_; }
+  /// Unknown when there is no such target.
+  [[nodiscard]] health::Health health_by(const TargetKey& key) const;
   /// Whether new sessions are taken by what a target decides about; closed when there is no such target.
   [[nodiscard]] health::Availability availability(const TargetKey& key) const;
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
@@ -113,6 +118,11 @@ class Monitor {
                               const std::map<TargetKey, config::Target>& next) const;
   void forget(Watched& watched);
   void settle_holds();
+  void settle_buddies(const TargetKey& key, Watched& watched);
+  void settle_buddies();
+  void settle_buddies_of(const TargetKey& buddy);
+  [[nodiscard]] std::optional<TargetKey> lacked_buddy(const Watched& watched) const;
+  [[nodiscard]] health::Health health_with_buddies(const Watched& watched) const;
   [[nodiscard]] bool any_available(const std::set<TargetKey>& targets) const;
   [[nodiscard]] bool update(const TargetKey& key, Watched& watched, const config::Target& target);
   void beat();
@@ -152,7 +162,8 @@ class Monitor {
   std::function<void(const TargetKey&)> on_verdict_;
   Targets targets_;
   std::unordered_map<probe::TargetId, Targets::iterator> by_id_;
-  std::vector<TargetKey> yielding_;  ///< those with a target to yield to
+  std::vector<TargetKey> yielding_;                        ///< those with a target to yield to
+  std::map<TargetKey, std::vector<TargetKey>> depending_;  ///< by buddy: those whose buddy it is
   std::map<std::uint32_t, Setting> operations_;
   std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;

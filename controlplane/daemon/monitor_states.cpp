@@ -55,6 +55,7 @@ forwarding::Change to_message(const Change& change) {
 void Monitor::adopt(const forwarding::States& states) {
   for (const forwarding::RealOperation& known : states.operation()) adopt(known);
   for (const forwarding::TargetState& known : states.target()) adopt(known);
+  settle_buddies();
   settle_holds();
 }
 
@@ -77,7 +78,9 @@ void Monitor::adopt(const forwarding::TargetState& known) {
   watched.response_us = watched.response_told_us = known.response_us();
   if (known.change_size() != 0) watched.changes.clear();
   for (const forwarding::Change& change : known.change()) watched.changes.push_back(from_message(change));
-  // Serving and not drained by an operator, only its yielding can have kept it from taking sessions.
+  if (known.admission() >= forwarding::OPEN) watched.lacks.reset();
+  // Serving and not drained by an operator, only its yielding can have kept it from taking sessions; or a
+  // buddy, but what lacks one yields, too.
   watched.held = !watched.target.yields_to.empty() && health::serves(watched.state.health) &&
                  known.admission() == forwarding::DRAINING &&
                  operation(known.target().real()) == forwarding::ENABLED;
@@ -94,7 +97,7 @@ void Monitor::put(const TargetKey& key, const Watched& watched, forwarding::Stat
   state.set_reason(watched.reason);
   state.set_response_us(watched.response_us);
   state.set_score(watched.state.score);
-  state.set_persistent(state.admission() == forwarding::DRAINING && !watched.held &&
+  state.set_persistent(state.admission() == forwarding::DRAINING && !watched.held && !watched.lacks &&
                        health::serves(watched.state.health) &&
                        operation(key.real) == forwarding::DRAIN_PERSISTENT);
 }
@@ -157,8 +160,12 @@ forwarding::States Monitor::preview(const std::map<TargetKey, config::Target>& t
   Monitor next(prober_, timers_, clock_, [](const TargetKey&) {});
   next.operations_ = operations_;
   next.grace_ = grace;
-  for (const auto& [key, target] : targets)
-    if (!targets_.contains(key)) next.put(key, fresh(key, target, targets), states);
+  for (const auto& [key, target] : targets) {
+    if (targets_.contains(key)) continue;
+    Watched watched = fresh(key, target, targets);
+    watched.lacks = lacked_buddy(watched);
+    next.put(key, watched, states);
+  }
   return states;
 }
 
