@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controlplane/config/compile_services.h"
+#include "controlplane/config/formula.h"
 #include "controlplane/config/topology.h"
 #include "model/members.h"
 
@@ -112,9 +113,11 @@ TargetKey from_message(const forwarding::Target& target) {
 }
 
 Compiled compile(const Config& config) {
-  Compiled compiled{generation_of(config), targets_of(config), {}, {}};
-  for (const Group& group : config.slb().group())
+  Compiled compiled{generation_of(config), targets_of(config), {}, {}, {}};
+  for (const Group& group : config.slb().group()) {
     if (group.realthr() != 0) compiled.alert_at[group.number()] = group.realthr();
+    if (has_formula(group)) compiled.formulas[group.number()] = group.advhlth();
+  }
   compiled.kernel = kernel_plan(config, compiled.generation);
   return compiled;
 }

@@ -43,6 +43,7 @@ struct Compiled {
   std::map<TargetKey, Target> targets;
   kernel::Plan kernel;
   std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr of the groups that have one
+  std::map<std::uint32_t, std::string> formulas;    ///< advhlth, likewise
 };
 
 [[nodiscard]] Compiled compile(const Config& config);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controlplane/config/checks.h"
+#include "controlplane/config/formula.h"
 #include "controlplane/config/link_checks.h"
 #include "controlplane/config/topology.h"
 
@@ -95,6 +96,9 @@ void fill_choice(const FlatService& from, forwarding::Service& to) {
   to.set_slow_start_seconds(from.group.slowstr());
   to.set_min_available(from.group.minthrsh());
   to.set_max_available(std::max(from.group.maxthrsh(), from.group.minthrsh()));
+  if (has_formula(from.group))
+    if (const auto terms = parse_formula(from.group.advhlth()))
+      to.mutable_formula()->Assign(terms->begin(), terms->end());
 }
 
 void add_service(const Config& config, const FlatService& from, forwarding::Generation& generation) {

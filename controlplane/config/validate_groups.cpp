@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "controlplane/config/formula.h"
 #include "controlplane/config/roles.h"
 #include "controlplane/config/topology.h"
 #include "controlplane/config/validate.h"
@@ -83,6 +85,23 @@ void check_members(const Config& config, const Group& group, Report& report) {
       report.wrong(fmt::format("real server {} does not exist", member));
 }
 
+void check_formula(const Config& config, const Group& group, Report& report) {
+  if (!has_formula(group)) return;
+  const auto terms = parse_formula(group.advhlth());
+  if (!terms) return report.wrong(fmt::format("advhlth {}: {}", group.advhlth(), terms.error().message));
+  std::set<std::uint32_t> named;
+  for (const forwarding::Term& term : *terms)
+    if (term.join() == forwarding::Term::MEMBER) named.insert(term.real());
+  for (const std::uint32_t number : named) {
+    const Real* real = find_real(config, number);
+    const char* lack = nullptr;
+    if (real != nullptr && address_of(real->rip()).none()) lack = "has no address";
+    if (std::ranges::count(group.member(), number) == 0) lack = "is no member of this group";
+    if (lack != nullptr)
+      report.wrong(fmt::format("advhlth {}: real server {} {}", group.advhlth(), number, lack));
+  }
+}
+
 }  // namespace
 
 void validate_groups(const Config& config, Problems& problems) {
@@ -95,6 +114,7 @@ void validate_groups(const Config& config, Problems& problems) {
     check_metric(group.metric(), report);
     check_backups(config, group, report);
     check_thresholds(group, report);
+    check_formula(config, group, report);
   }
 }
 

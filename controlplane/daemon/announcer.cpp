@@ -138,6 +138,19 @@ void tell_few(const Picture& before, const Picture& now, std::vector<Announcemen
   }
 }
 
+void tell_formulas(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
+  for (const auto& [group, holds] : now.formulas) {
+    if (!holds || *holds == value_or(before.formulas, group, {}).value_or(true)) continue;
+    const std::string formula =
+        fmt::format("real server group {}: health formula {}", group, value_or(now.formula_texts, group, ""));
+    const std::string subject = fmt::format("health formula of real server group {}", group);
+    if (*holds)
+      lines.push_back({Severity::notice, fmt::format("slb: {} is true again", formula), subject});
+    else
+      lines.push_back({Severity::alert, fmt::format("slb: {} is false: no new sessions", formula), subject});
+  }
+}
+
 void tell_buddies(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
   for (const auto& [real, down] : now.buddy_down) {
     const std::string was = value_or(before.buddy_down, real, {}).value_or("");
@@ -182,6 +195,7 @@ class Painter {
     picture_.vips[service.virt()] = ip_of(service.vip());
     picture_.taking[key] = now.taking;
     if (now.is_short) picture_.closed_short.insert(key);
+    if (!service.formula().empty()) note_formula(service.group(), now);
     picture_.failover.insert(now.failover.begin(), now.failover.end());
     picture_.overflow.insert(now.overflow.begin(), now.overflow.end());
     if (now.fallback) add_fallback(service, service.fallback(*now.fallback), now);
@@ -207,10 +221,17 @@ class Painter {
       for (const std::uint32_t real : now.taking) picture_.stepped_in_servers.insert({service.group(), real});
   }
 
+  /// Of the services of a group some may lack a server that others have.
+  void note_formula(std::uint32_t group, const health::Standby& now) {
+    std::optional<bool>& holds = picture_.formulas[group];
+    if (now.is_false && !now.unsettled) holds = false;
+    if (!now.is_false) holds = holds.value_or(true);
+  }
+
   void settle_virt(const Picture::ServiceKey& key, const health::Standby& now) {
     const std::uint32_t virt_number = std::get<0>(key);
     // A server that is full is there all the same.
-    const bool serves = !now.taking.empty() || (now.available > 0 && !now.is_short);
+    const bool serves = !now.taking.empty() || (now.available > 0 && !now.is_short && !now.is_false);
     if (!serves && now.undecided) {
       undecided_.insert(virt_number);
       return;
@@ -257,6 +278,7 @@ Picture picture_of(const config::Compiled& compiled, const Monitor& monitor, con
   }
   painter.finish();
   picture.alert_at = compiled.alert_at;
+  picture.formula_texts = compiled.formulas;
   return picture;
 }
 
@@ -280,6 +302,8 @@ Picture carried_over(const Picture& before, Picture now) {
     if (state == Health::unknown) state = known_before(before, key);
   for (const auto& [virt, available] : before.virts)
     if (now.vips.contains(virt)) now.virts.try_emplace(virt, available);
+  for (auto& [group, holds] : now.formulas)
+    if (!holds) holds = value_or(before.formulas, group, {});
   for (auto& [real, down] : now.buddy_down)
     if (!down) down = value_or(before.buddy_down, real, {});
   return now;
@@ -291,6 +315,7 @@ std::vector<Announcement> announcements(const Picture& before, const Picture& no
   tell_services(before, now, lines);
   tell_full(before, now, lines);
   tell_few(before, now, lines);
+  tell_formulas(before, now, lines);
   tell_buddies(before, now, lines);
   tell_standby(before, now, lines);
   tell_virt_services(before, now, lines);

@@ -27,14 +27,16 @@ struct Picture {
   std::map<std::uint32_t, Ip> rips;
   std::map<std::uint32_t, Ip> vips;
 
-  std::map<ServiceKey, std::set<std::uint32_t>> taking;  ///< real servers that take new sessions
-  std::set<ServiceKey> closed_short;                     ///< closed for having fewer servers than minthrsh
-  std::set<Pair> failover;                               ///< server, and the backup that stands in for it
-  std::set<Pair> overflow;                               ///< full server, and the backup that helps out
-  std::set<Pair> stepped_in_groups;                      ///< group, and the one that has stepped in
-  std::set<Pair> stepped_in_servers;                     ///< group, and the server that has stepped in
-  std::set<std::uint32_t> full;                          ///< servers at maxcon
-  std::map<std::uint32_t, std::uint32_t> maxcon;         ///< by server
+  std::map<ServiceKey, std::set<std::uint32_t>> taking;   ///< real servers that take new sessions
+  std::set<ServiceKey> closed_short;                      ///< closed for having fewer servers than minthrsh
+  std::map<std::uint32_t, std::optional<bool>> formulas;  ///< of groups that have one: true for all services
+  std::map<std::uint32_t, std::string> formula_texts;     ///< likewise
+  std::set<Pair> failover;                                ///< server, and the backup that stands in for it
+  std::set<Pair> overflow;                                ///< full server, and the backup that helps out
+  std::set<Pair> stepped_in_groups;                       ///< group, and the one that has stepped in
+  std::set<Pair> stepped_in_servers;                      ///< group, and the server that has stepped in
+  std::set<std::uint32_t> full;                           ///< servers at maxcon
+  std::map<std::uint32_t, std::uint32_t> maxcon;          ///< by server
   std::map<std::uint32_t, std::set<std::uint32_t>>
       available;                                    ///< servers of a group that are not known to be gone
   std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr, by group

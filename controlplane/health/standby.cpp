@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/health/standby.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace headgate::health {
 namespace {
 
@@ -11,7 +14,8 @@ class Reader {
   Standby run(const forwarding::Service& service) {
     result_.available = available(service.member());
     settle_thresholds(service);
-    if (!result_.is_short) place_all(service.member());
+    settle_formula(service);
+    if (!result_.is_short && !result_.is_false) place_all(service.member());
     for (int i = 0; i < service.fallback_size() && result_.taking.empty(); ++i) {
       place_all(service.fallback(i).member());
       if (!result_.taking.empty()) result_.fallback = i;
@@ -70,6 +74,32 @@ class Reader {
     const bool few = result_.available < service.min_available();
     const bool enough = result_.available >= service.max_available();
     result_.is_short = service.min_available() != 0 && (few || (situation_.was_short && !enough));
+  }
+
+  /// A member counts by itself, like for the thresholds: neither its backup nor its limit makes a difference.
+  void settle_formula(const forwarding::Service& service) {
+    result_.is_false = !holds(service, takes);
+    result_.unsettled = result_.is_false && holds(service, [](Availability state) {
+                          return takes(state) || state == Availability::unknown;
+                        });
+  }
+
+  /// The value of a formula in postfix order; one without terms is true.
+  template <class Counts>
+  bool holds(const forwarding::Service& service, const Counts& counts) {
+    std::vector<bool> values;
+    for (const forwarding::Term& term : service.formula()) {
+      if (term.join() == forwarding::Term::MEMBER) {
+        values.push_back(std::ranges::any_of(service.member(), [&](const forwarding::Member& member) {
+          return member.real() == term.real() && counts(availability(member));
+        }));
+        continue;
+      }
+      const bool last = values.back();
+      values.pop_back();
+      values.back() = term.join() == forwarding::Term::AND ? values.back() && last : values.back() || last;
+    }
+    return values.empty() || values.back();
   }
 
   const Situation& situation_;

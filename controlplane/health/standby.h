@@ -36,14 +36,16 @@ struct Standby {
   std::optional<int> fallback;     ///< index of the group that has stepped in
   std::uint32_t available = 0;     ///< members that take new sessions, be it at last
   bool undecided = false;          ///< nobody takes new sessions, but somebody who may is not proven
-  bool is_short = false;  ///< closed for having fewer members than minthrsh, until maxthrsh is reached
+  bool is_short = false;   ///< closed for having fewer members than minthrsh, until maxthrsh is reached
+  bool is_false = false;   ///< closed since the group's health formula is false
+  bool unsettled = false;  ///< members that are not proven can make it true
 
   bool operator==(const Standby&) const = default;
 };
 
-/// Members first, each with its backup in its place while it is closed, or beside it while it is full; when
-/// none of these is open, those of them that are so at last; when nobody is left, the first group that has
-/// somebody. Pure.
+/// Members first, unless there are too few or their formula is false, each with its backup in its place while
+/// it is closed, or beside it while it is full; when none of these is open, those of them that are so at
+/// last; when nobody is left, the first group that has somebody. Pure.
 [[nodiscard]] Standby standby(const forwarding::Service& service, const Situation& situation);
 
 }  // namespace headgate::health

@@ -98,6 +98,55 @@ TEST(Standby, TooFewServersCloseTheGroupUntilEnoughAreBack) {
   EXPECT_FALSE(standby(bounded, later).is_short) << "no number is asked for any more";
 }
 
+// ---- Formulas
+
+/// Members 1 and 2 with the backups of service(), and a formula in postfix order: '&', '|', else a number.
+forwarding::Service with_formula(std::string_view postfix) {
+  forwarding::Service out = service();
+  for (const char c : postfix) {
+    forwarding::Term& term = *out.add_formula();
+    if (c == '&')
+      term.set_join(forwarding::Term::AND);
+    else if (c == '|')
+      term.set_join(forwarding::Term::OR);
+    else
+      term.set_real(static_cast<std::uint32_t>(c - '0'));
+  }
+  return out;
+}
+
+TEST(Standby, AFalseFormulaClosesTheGroupAndTheNextStepsIn) {
+  EXPECT_FALSE(standby(with_formula("12&"), with_closed({})).is_false);
+  const Standby now = standby(with_formula("12&"), with_closed({2}));
+  EXPECT_TRUE(now.is_false);
+  EXPECT_THAT(now.taking, ElementsAre(4u));
+  EXPECT_THAT(standby(with_formula("12|"), with_closed({2})).taking, ElementsAre(1u));
+}
+
+TEST(Standby, OfAFormulaABackupIsNotTheServerItStandsInFor) {
+  EXPECT_TRUE(standby(with_formula("1"), with_closed({1})).is_false);
+  EXPECT_FALSE(standby(with_formula("1"), with_closed({2, 3})).is_false);
+}
+
+TEST(Standby, OfAFormulaAServerThatRestsIsFalseAndAFullOneTrue) {
+  forwarding::Service resting = with_formula("1");
+  resting.mutable_member(0)->set_resting(true);
+  EXPECT_TRUE(standby(resting, with_closed({})).is_false);
+  Situation full = with_closed({});
+  full.full = {1};
+  EXPECT_FALSE(standby(with_formula("1"), full).is_false);
+}
+
+TEST(Standby, AFormulaIsUnsettledWhileServersThatAreNotProvenCanMakeItTrue) {
+  const Situation situation{.availability = [](const forwarding::Member& member) {
+    return member.real() == 1 ? Availability::unknown : Availability::closed;
+  }};
+  const Standby either = standby(with_formula("12|"), situation);
+  EXPECT_TRUE(either.is_false && either.unsettled);
+  const Standby both = standby(with_formula("12&"), situation);
+  EXPECT_TRUE(both.is_false && !both.unsettled);
+}
+
 // ---- Degraded servers
 
 Situation with_last(std::set<std::uint32_t> last, std::set<std::uint32_t> closed = {},

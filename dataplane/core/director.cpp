@@ -98,6 +98,7 @@ Service Director::place(const forwarding::Service& service, std::uint32_t index)
   for (std::size_t m = 0; m < placed.members.size(); ++m)
     placed.by_number.emplace_back(placed.members[m].number, static_cast<std::uint16_t>(m));
   std::ranges::sort(placed.by_number);
+  for (const auto& term : service.formula()) placed.formula.push_back({term.join(), term.real()});
   return placed;
 }
 

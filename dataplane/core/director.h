@@ -188,6 +188,8 @@ class Director {
   void select_again(std::uint32_t index);
   [[nodiscard]] std::shared_ptr<const Selection> select_for(const Service& service, const Selection* before);
   [[nodiscard]] bool group_closed(const Service& service);
+  [[nodiscard]] bool too_few(const Service& service);
+  [[nodiscard]] bool formula_holds(const Service& service) const;
   [[nodiscard]] std::vector<std::uint32_t> weights(const Service& service) const;
   [[nodiscard]] std::vector<std::uint32_t> measured_weights(const Service& service) const;
   [[nodiscard]] std::uint32_t score_of(const Bound& bound) const;

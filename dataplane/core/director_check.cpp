@@ -102,7 +102,25 @@ Status check_group(const forwarding::Service& service, const Members& members) {
   return Done{};
 }
 
+/// Whether a formula has a value: each join two terms before it, and all of it one.
+Status check_formula(const forwarding::Service& service) {
+  std::size_t values = 0;
+  for (const forwarding::Term& term : service.formula()) {
+    const bool member = term.join() == forwarding::Term::MEMBER;
+    if (!forwarding::Term::Join_IsValid(term.join()) || (!member && values < 2))
+      return Error{fmt::format("{}: the formula joins what is not there", text(service))};
+    const auto is_meant = [&](const auto& one) { return one.real() == term.real(); };
+    if (member && std::ranges::none_of(service.member(), is_meant))
+      return Error{fmt::format("{}: the formula names real server {}, which is no member", text(service),
+                               term.real())};
+    values = member ? values + 1 : values - 1;
+  }
+  if (values <= 1) return Done{};
+  return Error{fmt::format("{}: the formula leaves {} values unjoined", text(service), values)};
+}
+
 Status check_choice(const forwarding::Service& service) {
+  if (auto done = check_formula(service); !done) return done;
   if (auto done = check_group(service, service.member()); !done) return done;
   for (const auto& fallback : service.fallback())
     if (auto done = check_group(service, fallback.member()); !done) return done;

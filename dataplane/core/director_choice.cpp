@@ -87,8 +87,35 @@ std::shared_ptr<const Selection> Director::select_for(const Service& service, co
   return selection;
 }
 
-// Below minthrsh a group is closed for new sessions, and opens again at maxthrsh (reference 2.2).
 bool Director::group_closed(const Service& service) {
+  const bool few = too_few(service);  // which remembers, so it is asked in any case
+  return few || !formula_holds(service);
+}
+
+// A server is true while it takes new sessions itself, be it as the last and whatever its limit: what stands
+// in for it does not count, as it does not for minthrsh.
+bool Director::formula_holds(const Service& service) const {
+  const auto takes = [&](std::uint32_t real) {
+    return std::ranges::any_of(service.tiers[0], [&](const Place& place) {
+      const Member& member = service.members[place.member];
+      return member.number == real && shared_.state(member.binding).opens();
+    });
+  };
+  std::vector<bool> values;
+  for (const FormulaTerm& term : service.formula) {
+    if (term.join == forwarding::Term::MEMBER) {
+      values.push_back(takes(term.real));
+      continue;
+    }
+    const bool last = values.back();
+    values.pop_back();
+    values.back() = term.join == forwarding::Term::AND ? values.back() && last : values.back() || last;
+  }
+  return values.empty() || values.back();
+}
+
+// Below minthrsh a group is closed for new sessions, and opens again at maxthrsh (reference 2.2).
+bool Director::too_few(const Service& service) {
   const ServiceKey key{service.vip, service.vport, service.protocol};
   if (service.min_available == 0) {
     closed_groups_.erase(key);

@@ -39,6 +39,14 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+/// One term of a formula over the servers of a group, in postfix order.
+struct FormulaTerm {
+  forwarding::Term::Join join = forwarding::Term::MEMBER;
+  std::uint32_t real = 0;  ///< the administrator's number, of MEMBER
+
+  bool operator==(const FormulaTerm&) const = default;
+};
+
 /// One VIP and port of one protocol.
 struct Service {
   Ip vip;
@@ -59,6 +67,7 @@ struct Service {
   std::uint32_t group = 0;            ///< the administrator's number
   /// Positions of members by the administrator's numbers, in order.
   std::vector<std::pair<std::uint32_t, std::uint16_t>> by_number;
+  std::vector<FormulaTerm> formula;  ///< its group is closed while it is false; without terms it is true
 
   bool operator==(const Service&) const = default;
 };

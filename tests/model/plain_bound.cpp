@@ -13,7 +13,7 @@ namespace headgate::testing::plain {
 // By states alone, whatever the limits.
 bool PlainSwitch::is_open(const Service& service, std::size_t tier) const {
   const auto opens = [](const auto& binding) { return binding->opens(); };
-  if (tier == 0 && service.closed) return false;
+  if (tier == 0 && service.takes_nothing()) return false;
   return std::ranges::any_of(service.tiers[tier], [&](const Place& place) {
     return opens(place.member) || std::ranges::any_of(place.backups, opens);
   });
@@ -29,7 +29,7 @@ bool PlainSwitch::stands_in(const Place& place, const Binding& binding) const {
 // The servers of a group do, and those who step in as long as they are needed.
 bool PlainSwitch::takes_part(const Service& service, const Binding& binding) const {
   const auto is_member = [&](const Place& place) { return place.member.get() == &binding; };
-  if (!service.closed && std::ranges::any_of(service.tiers[0], is_member)) return true;
+  if (!service.takes_nothing() && std::ranges::any_of(service.tiers[0], is_member)) return true;
   for (std::size_t tier = 0; tier < service.tiers.size(); ++tier) {
     if (!is_open(service, tier)) continue;
     const auto has_part = [&](const Place& place) { return is_member(place) || stands_in(place, binding); };

@@ -53,7 +53,7 @@ PlainSwitch::Takers PlainSwitch::takers(const Service& service) const {
 
 PlainSwitch::Takers PlainSwitch::takers(const Service& service, std::size_t tier) const {
   Takers out;
-  if (tier == 0 && service.closed) return out;
+  if (tier == 0 && service.takes_nothing()) return out;
   for (const Place& place : service.tiers[tier]) add_takers(place, out);
   return out;
 }
@@ -152,7 +152,7 @@ Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
 // A server that still has a connection with the same client port is passed over, and then any other may be
 // taken; a degraded one waits for those that are not; nor does a stand-in have to be the least loaded of all.
 bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
-  bool less = false, passed_over = service.closed;
+  bool less = false, passed_over = service.takes_nothing();
   for (const Place& place : service.tiers[0]) {
     passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member) ||
                   place.member->degraded() != chosen.degraded();

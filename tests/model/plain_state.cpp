@@ -82,7 +82,8 @@ PlainSwitch::Service PlainSwitch::take_service(const forwarding::Service& servic
                 .group = service.group(),
                 .persist_seconds = service.persist_seconds(),
                 .least = service.min_available(),
-                .enough = std::max(service.min_available(), service.max_available())};
+                .enough = std::max(service.min_available(), service.max_available()),
+                .formula = {service.formula().begin(), service.formula().end()}};
   for (const auto& [key, binding] : bindings_) binding->placed = false;
   const auto take_one = [&](std::uint32_t group, const forwarding::Member& member) {
     const auto binding = take_member(service, group, member);
@@ -166,6 +167,21 @@ void PlainSwitch::admit(Binding& binding, State state) {
   }
 }
 
+// From the last term backwards: a join, then its right part, then its left one.
+bool PlainSwitch::is_false(const Service& service) {
+  auto term = service.formula.rbegin();
+  const std::function<bool()> value = [&]() -> bool {
+    const forwarding::Term& here = *term++;
+    if (here.join() == forwarding::Term::MEMBER)
+      return std::ranges::any_of(service.tiers[0], [&](const Place& place) {
+        return place.member->key.real == here.real() && place.member->opens();
+      });
+    const bool right = value(), left = value();
+    return here.join() == forwarding::Term::AND ? left && right : left || right;
+  };
+  return !service.formula.empty() && !value();
+}
+
 // A group with too few servers that are available takes no new sessions, until there are enough.
 void PlainSwitch::close_groups() {
   for (auto& [key, service] : services_) {
@@ -173,6 +189,7 @@ void PlainSwitch::close_groups() {
         std::ranges::count_if(service.tiers[0], [](const Place& place) { return place.member->opens(); });
     const std::uint32_t needed = service.closed ? service.enough : service.least;
     service.closed = service.least != 0 && static_cast<std::uint32_t>(available) < needed;
+    service.untrue = is_false(service);
   }
 }
 

@@ -145,8 +145,12 @@ class PlainSwitch {
     bool drop_fragments = false;
     std::uint32_t group = 0;
     std::uint32_t persist_seconds = 0;
-    std::uint32_t least = 0, enough = 0;  ///< minthrsh, maxthrsh
-    bool closed = false;                  ///< too few servers of its group are available
+    std::uint32_t least = 0, enough = 0;    ///< minthrsh, maxthrsh
+    bool closed = false;                    ///< too few servers of its group are available
+    std::vector<forwarding::Term> formula;  ///< advhlth
+    bool untrue = false;                    ///< that is false
+
+    [[nodiscard]] bool takes_nothing() const { return closed || untrue; }
   };
   struct ServiceKey {
     Ip vip;
@@ -176,6 +180,7 @@ class PlainSwitch {
     bool persistent = false;
   };
   void admit(Binding& binding, State state);
+  [[nodiscard]] static bool is_false(const Service& service);
   void close_groups();
   void forget_targets();
 

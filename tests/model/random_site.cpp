@@ -65,6 +65,23 @@ void RandomSite::add_stand_ins(Dice& dice, Service& service) {
   if (dice.percent(30)) service.least = dice.between(1, 3);
   service.enough = dice.below(4);
   while (dice.percent(25)) service.fallbacks.push_back({dice.percent(50) ? 0 : dice.between(3, 5), some()});
+  if (!service.weights.empty() && dice.percent(30)) add_formula(dice, service);
+}
+
+// In postfix order: members, and joins wherever there are two values to be joined.
+void RandomSite::add_formula(Dice& dice, Service& service) {
+  std::uint32_t members = dice.between(1, 5), values = 0;
+  while (members > 0 || values > 1) {
+    forwarding::Term& term = service.formula.emplace_back();
+    if (members > 0 && (values < 2 || dice.percent(50))) {
+      term.set_real(dice.one_of(service.weights).first);
+      --members;
+      ++values;
+    } else {
+      term.set_join(dice.percent(50) ? forwarding::Term::AND : forwarding::Term::OR);
+      --values;
+    }
+  }
 }
 
 void RandomSite::add_service(Dice& dice) {
@@ -122,6 +139,7 @@ void RandomSite::change_service(Dice& dice, Service& service) {
       service.resting = other.resting;
       service.backups = other.backups;
       service.persist_seconds = other.persist_seconds;
+      service.formula = other.formula;
       service.least = other.least;
       service.enough = other.enough;
       service.fallbacks = other.fallbacks;
@@ -169,6 +187,7 @@ forwarding::Service RandomSite::service(const Service& from) const {
   service.set_persist_seconds(from.persist_seconds);
   service.set_min_available(from.least);
   service.set_max_available(from.enough);
+  service.mutable_formula()->Assign(from.formula.begin(), from.formula.end());
   for (const auto& [real, weight] : from.weights) {
     auto& added = *service.add_member() = member(from, real);
     added.set_overflow(from.overflowing.contains(real));

@@ -58,6 +58,7 @@ class RandomSite {
     bool drop_fragments = false;
     std::uint32_t persist_seconds = 0;
     std::uint32_t least = 0, enough = 0;                          ///< minthrsh, maxthrsh
+    std::vector<forwarding::Term> formula;                        ///< advhlth
     std::map<std::uint32_t, std::uint32_t> weights;               ///< by real server
     std::set<std::uint32_t> overflowing, resting;                 ///< real servers
     std::map<std::uint32_t, std::vector<std::uint32_t>> backups;  ///< by real server
@@ -73,6 +74,7 @@ class RandomSite {
   const Limits limits_;
   [[nodiscard]] Service random_service(Dice& dice) const;
   static void add_stand_ins(Dice& dice, Service& service);
+  static void add_formula(Dice& dice, Service& service);
   void add_service(Dice& dice);
   void change_service(Dice& dice, Service& service);
   void change_settings(Dice& dice);
