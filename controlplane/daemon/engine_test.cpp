@@ -230,6 +230,19 @@ TEST_F(EngineTest, EndingSessionsNeedsConfirmation) {
   EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::CLOSED);
 }
 
+TEST_F(EngineTest, ProbesHearOfTheLinksOfPortsWhileADataplaneTells) {
+  start_lab();
+  for (const std::uint32_t number : {1u, 2u}) {
+    auto& port = *dataplane_.stats.add_port();
+    port.set_port(number);
+    port.set_up(number == 1);
+  }
+  time_->pass(milliseconds(1000));
+  EXPECT_EQ(prober_->links, (std::map<std::uint32_t, bool>{{1, true}, {2, false}}));
+  engine_->dataplane_lost();
+  EXPECT_EQ(prober_->links, (std::map<std::uint32_t, bool>{}));
+}
+
 // Reports 121: an apply neither loses nor invents health.
 TEST_F(EngineTest, AppliesAroundADownServerKeepItsVerdictAndItComesBack) {
   start_lab();

@@ -374,13 +374,15 @@ TEST_P(FailedChecks, LeaveNeitherDescriptorsNorMemoryHoweverMany) {  // reports 
   EXPECT_LE(resident(), memory + kSlack) << "KiB";
 }
 
-INSTANTIATE_TEST_SUITE_P(Prober, FailedChecks,
-                         testing::Values(Failing{"Icmp", {.kind = probe::Kind::icmp}, nullptr},
-                                         Failing{"TcpRefused", kTcp, nullptr},
-                                         Failing{"HttpRefused", kHttp, nullptr},
-                                         Failing{"HttpStatus", kHttp, "HTTP/1.1 503 Busy\r\n\r\n"},
-                                         Failing{"HttpClosed", kHttp, ""}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Prober, FailedChecks,
+    testing::Values(Failing{"Icmp", {.kind = probe::Kind::icmp}, nullptr},
+                    Failing{"ArpNowhere", {.kind = probe::Kind::arp}, nullptr},
+                    Failing{"LinkGone", {.kind = probe::Kind::link, .path = "absent0"}, nullptr},
+                    Failing{"TcpRefused", kTcp, nullptr}, Failing{"HttpRefused", kHttp, nullptr},
+                    Failing{"HttpStatus", kHttp, "HTTP/1.1 503 Busy\r\n\r\n"},
+                    Failing{"HttpClosed", kHttp, ""}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 // ---- Unix sockets
 
