@@ -122,7 +122,8 @@ std::uint16_t Director::place(const Where& where, const forwarding::Member& memb
   const auto known = std::ranges::find(placed.members, slot, &Member::binding);
   if (known != placed.members.end()) return static_cast<std::uint16_t>(known - placed.members.begin());
   Bound& bound = bound_[slot];
-  bound.target = target_key<TargetKey>(member.target());
+  const auto weighed_by = std::exchange(bound.target, target_key<TargetKey>(member.target()));
+  if (bound.target != weighed_by) touched_.insert(where.index);  // it has its own score, share and time
   bound.live = true;
   bound.resting = member.resting();
 
@@ -304,9 +305,11 @@ void Director::set_states(const forwarding::States& states) {
 void Director::take_state(const forwarding::TargetState& state, std::set<std::uint32_t>& touched) {
   Target& target = targets_[target_key<TargetKey>(state.target())];
   const bool scored = !target.state || target.state->score() != state.score();
+  const bool shared = std::exchange(target.share, state.share()) != state.share();
   target.state = state;
   for (const auto& [service, slot] : target.uses) {
-    const bool weighs = scored && layout_->services[service].metric == forwarding::HEALTH;
+    const Service& used = layout_->services[service];
+    const bool weighs = (scored && used.metric == forwarding::HEALTH) || (shared && weighted(used));
     if (admit(slot, state) || weighs) touched.insert(service);
   }
 }

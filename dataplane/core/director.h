@@ -135,6 +135,7 @@ class Director {
   };
   struct Target {
     std::optional<forwarding::TargetState> state;
+    std::uint32_t share = 0;   ///< of its weight, as selections have it
     std::optional<Tick> told;  ///< when traffic_failures() last had a message for it
     std::vector<std::pair<std::uint32_t, BindingSlot>> uses;  ///< index of the service, binding
   };
@@ -193,6 +194,7 @@ class Director {
   [[nodiscard]] std::vector<std::uint32_t> weights(const Service& service) const;
   [[nodiscard]] std::vector<std::uint32_t> measured_weights(const Service& service) const;
   [[nodiscard]] std::uint32_t score_of(const Bound& bound) const;
+  [[nodiscard]] std::uint32_t share_of(const Bound& bound) const;
   [[nodiscard]] std::uint32_t ramp_seconds(const Service& service, const Bound& bound) const;
   [[nodiscard]] bool ramping(const Service& service) const;
   void count_activations(const Service& service, const Selection& selection, const Selection* before);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dataplane/core/director.h"
+#include "dataplane/core/director_parts.h"
 #include "dataplane/core/selection.h"
 #include "dataplane/core/weights.h"
 
@@ -15,16 +16,6 @@ constexpr std::uint32_t kMetricSeconds = 100;
 
 bool elapsed(std::optional<Tick> since, Tick now, std::uint32_t seconds) {
   return !since || now.since(*since) >= static_cast<std::int32_t>(seconds * Tick::kPerSecond);
-}
-
-bool measured(const Service& service) {
-  return service.metric == forwarding::RESPONSE || service.metric == forwarding::BANDWIDTH;
-}
-
-bool weighted(const Service& service) {
-  return service.metric == forwarding::LEASTCONNS || service.metric == forwarding::SVCLEAST ||
-         service.metric == forwarding::ROUNDROBIN || service.metric == forwarding::HEALTH ||
-         measured(service);
 }
 
 }  // namespace
@@ -177,6 +168,11 @@ std::uint32_t Director::score_of(const Bound& bound) const {
   return known ? target->second.state->score() : kBestScore;
 }
 
+std::uint32_t Director::share_of(const Bound& bound) const {
+  const auto target = targets_.find(bound.target);
+  return target == targets_.end() ? 0 : target->second.share;
+}
+
 std::vector<std::uint32_t> Director::weights(const Service& service) const {
   std::vector<std::uint32_t> fine;
   if (measured(service)) {
@@ -186,6 +182,7 @@ std::vector<std::uint32_t> Director::weights(const Service& service) const {
   }
   for (std::size_t i = 0; i < service.members.size(); ++i) {
     const Bound& bound = bound_[service.members[i].binding];
+    if (weighted(service)) fine[i] = by_share(fine[i], share_of(bound));
     if (service.metric == forwarding::HEALTH) fine[i] = by_score(fine[i], score_of(bound));
     const std::uint32_t seconds = ramp_seconds(service, bound);
     if (seconds == 0) continue;

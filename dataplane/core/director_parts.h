@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "dataplane/core/generation.h"
 #include "model/forwarding.pb.h"
 #include "model/ip.h"
 
@@ -19,6 +20,18 @@ Key binding_key(const forwarding::Service& service, std::uint32_t group, const f
           .rport = member.rport(),
           .vip = ip_of(service.vip()),
           .rip = ip_of(member.rip())};
+}
+
+/// Whether what weighs its servers is measured in the dataplane or by checks.
+inline bool measured(const Service& service) {
+  return service.metric == forwarding::RESPONSE || service.metric == forwarding::BANDWIDTH;
+}
+
+/// Whether its servers are chosen by weights.
+inline bool weighted(const Service& service) {
+  return service.metric == forwarding::LEASTCONNS || service.metric == forwarding::SVCLEAST ||
+         service.metric == forwarding::ROUNDROBIN || service.metric == forwarding::HEALTH ||
+         measured(service);
 }
 
 /// The group whose counts a session of a fallback's server belongs to.

@@ -2,6 +2,7 @@
 #include "dataplane/core/weights.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "dataplane/core/turns.h"
 #include "model/tick.h"
@@ -9,6 +10,7 @@
 namespace headgate::core {
 namespace {
 
+constexpr std::uint64_t kWholeShare = 1000;
 constexpr std::uint64_t kMostWeight = 48;  // the largest configured weight (reference 2.1)
 
 }  // namespace
@@ -22,6 +24,13 @@ std::uint32_t ramped(std::uint32_t weight, std::uint32_t ticks, std::uint32_t se
 std::uint32_t by_score(std::uint32_t weight, std::uint32_t score) noexcept {
   const std::uint64_t share = std::uint64_t{weight} * std::min(score, kBestScore) / kBestScore;
   return std::max(static_cast<std::uint32_t>(share), 1u);
+}
+
+std::uint32_t by_share(std::uint32_t weight, std::uint32_t share) noexcept {
+  if (share == 0) return weight;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(std::uint64_t{weight} * share / kWholeShare, 1, kMost));
 }
 
 std::vector<std::uint32_t> inverse_weights(std::span<const std::uint64_t> costs) {

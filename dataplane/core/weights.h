@@ -22,6 +22,10 @@ constexpr std::uint32_t kBestScore = 10;
 /// is the best.
 [[nodiscard]] std::uint32_t by_score(std::uint32_t weight, std::uint32_t score) noexcept;
 
+/// A fine weight as its target says it can bear it, in thousandths of what it has otherwise, at least 1; a
+/// share of 0 says nothing.
+[[nodiscard]] std::uint32_t by_share(std::uint32_t weight, std::uint32_t share) noexcept;
+
 /// Weights in inverse proportion to what servers cost, a reply time or octets (reference 3.1, response and
 /// bandwidth): half the cost, twice the weight. 48 kWeightUnit for the least cost, and kWeightUnit at least,
 /// so that nobody is forgotten: the range of configured weights. A cost of 0 is less than any other.

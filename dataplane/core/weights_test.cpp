@@ -31,6 +31,14 @@ TEST(ByScore, IsAShareInTenthsAndNeverNothing) {
   EXPECT_EQ(by_score(0xffffffff, 9), 3865470565u);
 }
 
+TEST(ByShare, IsInThousandthsAndNeverNothing) {
+  EXPECT_EQ(by_share(10 * kWeightUnit, 500), 5 * kWeightUnit);
+  EXPECT_EQ(by_share(kWeightUnit, 48'000), 48 * kWeightUnit);
+  EXPECT_EQ(by_share(kWeightUnit, 1), 1u);
+  EXPECT_EQ(by_share(kWeightUnit, 0), kWeightUnit) << "nothing was said";
+  EXPECT_EQ(by_share(0xffffffff, 0xffffffff), 0xffffffff);
+}
+
 TEST(InverseWeights, HalfTheCostIsTwiceTheWeight) {
   EXPECT_EQ(inverse_weights(Costs{100, 200, 400}),
             (Weights{48 * kWeightUnit, 24 * kWeightUnit, 12 * kWeightUnit}));

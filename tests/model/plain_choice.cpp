@@ -149,6 +149,14 @@ Fate PlainSwitch::fate_at(const Packet& packet, const Binding& binding) {
   return sessions_.size() >= capacity_ && !makes_room ? Fate::drop_table_full : Fate::to_real;
 }
 
+// Sessions by weight, as what the server says it can bear makes that: in 1/256, and at least one of these.
+std::uint64_t PlainSwitch::load_of(const Binding& binding) const {
+  const auto said = shares_.find(binding.target);
+  const std::uint64_t share = said == shares_.end() || said->second == 0 ? 1000 : said->second;
+  const std::uint64_t weight = std::max<std::uint64_t>(binding.weight * 256 * share / 1000, 1);
+  return (sessions_of(binding) << 24) / weight;
+}
+
 // A server that still has a connection with the same client port is passed over, and then any other may be
 // taken; a degraded one waits for those that are not; nor does a stand-in have to be the least loaded of all.
 bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen) {
@@ -156,7 +164,7 @@ bool PlainSwitch::is_least_loaded(const Service& service, const Packet& packet, 
   for (const Place& place : service.tiers[0]) {
     passed_over = passed_over || !takes(*place.member) || !is_free(packet, *place.member) ||
                   place.member->degraded() != chosen.degraded();
-    less = less || sessions_of(*place.member) * chosen.weight < sessions_of(chosen) * place.member->weight;
+    less = less || load_of(*place.member) < load_of(chosen);
   }
   return !less || passed_over;
 }

@@ -143,6 +143,7 @@ void PlainSwitch::set_states(const forwarding::States& states) {
   for (const auto& state : states.target()) {
     const State now{state.admission(), state.persistent()};
     states_[key_of(state.target())] = now;
+    shares_[key_of(state.target())] = state.share();
     for (const auto& [key, binding] : bindings_) {
       if (binding->target == key_of(state.target())) admit(*binding, now);
     }
@@ -195,11 +196,13 @@ void PlainSwitch::close_groups() {
 
 // What was told of a target is remembered with it.
 void PlainSwitch::forget_targets() {
-  std::erase_if(told_, [&](const auto& told) {
+  const auto forgotten = [&](const auto& about) {
     const bool used = std::ranges::any_of(
-        bindings_, [&](const auto& binding) { return binding.second->target == told.first; });
-    return !used && !states_.contains(told.first);
-  });
+        bindings_, [&](const auto& binding) { return binding.second->target == about.first; });
+    return !used && !states_.contains(about.first);
+  };
+  std::erase_if(told_, forgotten);
+  std::erase_if(shares_, forgotten);
 }
 
 // ---- Time

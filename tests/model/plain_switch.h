@@ -230,6 +230,7 @@ class PlainSwitch {
   void let_go(Session& session, Tick now);
   [[nodiscard]] bool is_free(const Packet& packet, const Binding& binding);
   void forget_as(const Choice& choice, const Packet& packet, const Service& service);
+  [[nodiscard]] std::uint64_t load_of(const Binding& binding) const;
   [[nodiscard]] bool is_least_loaded(const Service& service, const Packet& packet, const Binding& chosen);
   [[nodiscard]] Found holder(const Packet& packet, const Binding& binding);
   Sent send(const Bytes& frame, const Way& way) const;
@@ -258,6 +259,7 @@ class PlainSwitch {
   std::map<ServiceKey, Service> services_;
   std::map<BindingKey, std::shared_ptr<Binding>> bindings_;
   std::map<TargetKey, State> states_;
+  std::map<TargetKey, std::uint32_t> shares_;  ///< of their weight, as told; outlast a whole message
   std::map<TargetKey, Tick> told_;
   std::set<unsigned> client_ports_, server_ports_;
   std::vector<core::Route> routes_;

@@ -243,6 +243,8 @@ forwarding::States RandomSite::states(Dice& dice) const {
                         : dice.percent(40) ? forwarding::DRAINING
                                            : forwarding::CLOSED);
     state.set_score(dice.below(11));
+    if (dice.percent(30))
+      state.set_share(dice.percent(50) ? dice.between(1, 1500) : 1000 * dice.between(1, 48));
     state.set_persistent(dice.percent(50));
   }
   if (dice.percent(20)) {
