@@ -43,11 +43,15 @@ std::string change_line(const forwarding::Change& change) {
                      verdict_text(change.from()), verdict_text(change.to()), change.reason());
 }
 
+/// Thousandths in a percent.
+constexpr unsigned kThousandthsOfAPercent = 10;
+
 std::string target_lines(const control::TargetStatus& target) {
   std::string text = fmt::format("    {} {}, health {}, {}{}", port_name_of(target.rport()),
                                  protocol_text(target.protocol()), target.check(), state_text(target.state()),
                                  since(target.since_unix_ms()));
   if (target.score() != 0) text += fmt::format(", score {}", target.score());
+  if (target.share() != 0) text += fmt::format(", weight {} %", target.share() / kThousandthsOfAPercent);
   text += fmt::format("\n        {}\n", target.reason().empty() ? "no result yet" : target.reason());
   if (!target.buddy().empty())
     text += fmt::format("        takes no new sessions: its buddy {} is not up\n", target.buddy());

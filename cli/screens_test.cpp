@@ -128,7 +128,7 @@ TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
     real { number: 1 name: "web" rip: "10.10.2.11" state: UP since_unix_ms: 1196367876000
       target { real: 1 rport: 8080 protocol: 6 check: "http" state: DEGRADED since_unix_ms: 1196367876000
         reason: "answered in 1200 ms, slower than 1000 ms" last_check_unix_ms: 1196367886000 took_us: 1200345
-        next_check_unix_ms: 1196367888000 successes_in_row: 17 score: 4
+        next_check_unix_ms: 1196367888000 successes_in_row: 17 score: 4 share: 500
         change { unix_ms: 1196367800000 from: UNKNOWN to: UP reason: "answered in 2 ms" }
         change { unix_ms: 1196367810000 from: UP to: DOWN reason: "refused" }
         change { unix_ms: 1196367876000 from: DOWN to: DEGRADED reason: "answered in 1100 ms, slower than 1000 ms" } }
@@ -136,7 +136,7 @@ TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
     real { number: 2 rip: "10.10.2.12" state: DISABLED since_unix_ms: 1196367876000 operation: DRAIN })");
   EXPECT_EQ(*health_state(status, 1),
             "  1: 10.10.2.11, web, up since Nov 29 20:24:36\n"
-            "    8080 tcp, health http, degraded since Nov 29 20:24:36, score 4\n"
+            "    8080 tcp, health http, degraded since Nov 29 20:24:36, score 4, weight 50 %\n"
             "        answered in 1200 ms, slower than 1000 ms\n"
             "        last check Nov 29 20:24:46, took 1200.3 ms; next check Nov 29 20:24:48\n"
             "        in a row: 0 failed, 17 passed\n"

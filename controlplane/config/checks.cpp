@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "controlplane/config/bounds.h"
 #include "controlplane/probe/expression.h"
 
 namespace headgate::config {
@@ -35,6 +36,7 @@ void fill_snmp(const Config& config, std::uint32_t number, probe::Wish& wish) {
   wish.settings.secret = snmp->comm();
   wish.settings.expect = snmp->rcvcnt();
   wish.settings.unlike = snmp->invert();
+  wish.settings.weight = snmp->weight();
 }
 
 void fill_script(const Config& config, std::uint32_t number, probe::Wish& wish) {
@@ -77,6 +79,8 @@ void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wis
   wish.settings.user = check.user();
   wish.settings.password = check.pass();
   wish.settings.attribute = check.attr();
+  wish.settings.alerts = check.alerts();
+  for (const Bound& bound : check.bound()) wish.settings.measured.push_back(bound.attribute());
   if (check.type() == HEALTH_SCRIPT)
     fill_script(config, number_behind("", check.content()).value_or(0), wish);
   if (check.type() == HEALTH_SNMP) fill_snmp(config, number_behind("", check.content()).value_or(0), wish);
@@ -153,6 +157,7 @@ health::Policy policy_of(const Config& config, const Real& real, const std::stri
   policy.timeout = std::chrono::seconds(check->timeout());
   constexpr health::Measure kMicroseconds = 1000;
   policy.response = response_bands(*check, kMicroseconds);
+  policy.measures = bounds_of(*check);
   return policy;
 }
 

@@ -93,6 +93,50 @@ TEST(NamedCheck, RefusesBoundsTheWrongWayRound) {
   EXPECT_EQ(problems("/c/slb/advhc/health a/restore 1000\n").size(), 1u);
 }
 
+TEST(NamedCheck, BoundsTheNumbersOfADirectory) {
+  const auto compiled = compile(config_of(R"(
+/c/slb/advhc/health replica ldap/content "cn=replica"/addbound missing-changes 1000 500/addbound age 60 0 300 200/alerts ena
+/c/slb/group 1/health replica
+)"));
+  const Target& first = target(compiled, 1);
+  EXPECT_EQ(first.check.identity(), "ldap cn=replica bounds of age bounds of missing-changes with alerts");
+  EXPECT_EQ(first.policy.measures,
+            (std::vector<health::NamedBands>{
+                {"age", {.degrade_above = 60, .fail_above = 300, .recover_below = 200}},
+                {"missing-changes", {.degrade_above = 1000, .restore_below = 500}}}));
+}
+
+TEST(NamedCheck, RefusesBoundsOfNumbersThatMakeNoSense) {
+  const std::string check = "/c/slb/advhc/health replica ldap/";
+  EXPECT_EQ(problem(check + "addbound age 60 70\n"),
+            "/cfg/slb/advhc/health replica: bound age: restore below 70 is more than degrade above 60: it "
+            "must be that or less");
+  EXPECT_EQ(problem(check + "addbound age 0\n"),
+            "/cfg/slb/advhc/health replica: bound age: neither degrade nor fail is set");
+  EXPECT_EQ(problem(check + "addbound age 60/addbound AGE 70\n"),
+            "/cfg/slb/advhc/health replica: bound age: it has bounds already");
+  EXPECT_EQ(problem("/c/slb/advhc/health page http/addbound age 60\n"),
+            "/cfg/slb/advhc/health page: http has no use for bound");
+  EXPECT_EQ(problem("/c/slb/advhc/health page http/alerts ena\n"),
+            "/cfg/slb/advhc/health page: http has no use for alerts");
+}
+
+TEST(NamedCheck, RefusesBoundsThatAreNoNumbers) {
+  EXPECT_EQ(problem("/c/slb/advhc/health replica ldap/attr age/expect \">=old\"\n"),
+            "/cfg/slb/advhc/health replica: expect \">=old\": >= must be followed by a number");
+  EXPECT_EQ(problem("/c/slb/advhc/snmphc 1/oid 1.3.6.1/rcvcnt \"<=\"\n"),
+            "/cfg/slb/advhc/snmphc 1: rcvcnt \"<=\": <= must be followed by a number");
+}
+
+TEST(NamedCheck, AWeightBySnmpIsAnotherCheckThanTheValueAlone) {
+  const std::string lines =
+      "/c/slb/advhc/snmphc 1/oid 1.3.6.1\n/c/slb/group 1/health snmp1\n/c/slb/real 1/weight 7\n";
+  EXPECT_FALSE(target(compile(config_of(lines)), 1).check.weight);
+  const auto compiled = compile(config_of(lines + "/c/slb/advhc/snmphc 1/weight ena\n"));
+  EXPECT_TRUE(target(compiled, 1).check.identity().ends_with("as weight"));
+  EXPECT_EQ(target(compiled, 1).weight, 7u);
+}
+
 TEST(NamedCheck, TakesNoContentOfItsGroup) {
   EXPECT_EQ(problem("/c/slb/advhc/health a http\n/c/slb/group 1/health a/content \"/x\"\n"),
             "/cfg/slb/group 1: content \"/x\" has no effect with health a; remove it");

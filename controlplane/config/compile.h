@@ -32,7 +32,8 @@ struct Target {
   Ip address;
   probe::Check check;
   health::Policy policy;
-  bool enabled = false;  ///< its real server is
+  bool enabled = false;      ///< its real server is
+  std::uint32_t weight = 1;  ///< of its real server
   /// The targets of its backup, when it does not take over from that as soon as it is up again (preempt dis).
   std::set<TargetKey> yields_to;
   std::set<TargetKey> buddies = {};  ///< it takes new sessions only while all of these are up

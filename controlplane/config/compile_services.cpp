@@ -126,6 +126,7 @@ Target target_from(const Config& config, const FlatService& from, const Player& 
           .check = check_of(config, from.virt, from.service, &real, *player.checked_by, from.protocol),
           .policy = policy_of(config, real, health_word(&real, *player.checked_by)),
           .enabled = real.enabled(),
+          .weight = real.weight(),
           .yields_to = {}};
 }
 

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "controlplane/config/bounds.h"
 #include "controlplane/config/checks.h"
 #include "controlplane/config/validate.h"
 #include "controlplane/probe/ber.h"
 #include "controlplane/probe/dns.h"
+#include "controlplane/probe/expected_value.h"
 #include "controlplane/probe/expression.h"
 #include "controlplane/probe/payload.h"
 #include "controlplane/probe/script.h"
@@ -121,6 +123,8 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
            {!check.user().empty(), "user", ldap},
            {!check.pass().empty(), "pass", ldap && check.has_user()},
            {!check.attr().empty(), "attr", ldap},
+           {check.bound_size() != 0, "bound", ldap},
+           {check.alerts(), "alerts", ldap},
            {check.verify(), "verify", kind == Kind::https},
            {!check.ca().empty(), "ca", kind == Kind::https && check.verify()},
            {!check.reply(), "reply", kind == Kind::udp}})
@@ -133,6 +137,8 @@ void check_snmp(const SnmpCheck& snmp, const Wrong& wrong) {
     wrong(fmt::format("oid {} is none; allowed are numbers with dots between, as 1.3.6.1.2.1.1.3.0",
                       snmp.oid()));
   if (snmp.invert() && snmp.rcvcnt().empty()) wrong("invert needs rcvcnt: any value passes without");
+  if (const auto wanted = probe::ExpectedValue::parse(snmp.rcvcnt()); !wanted)
+    wrong("rcvcnt " + wanted.error().message);
 }
 
 /// What can never happen within the time that a check has.
@@ -170,6 +176,10 @@ void check_named(const Config& config, const HealthCheck& check, const Wrong& wr
   check_times(config, check, wrong);
   if (const auto problem = health::problem(response_bands(check, 1)))
     wrong("degrade, restore, fail, recover: " + *problem);
+  check_bounds(check, wrong);
+  if (kind == Kind::ldap)
+    if (const auto expect = probe::ExpectedValue::parse(check.expect()); !expect)
+      wrong("expect " + expect.error().message);
   if (one_of(kind, {Kind::script, Kind::snmp})) {
     if (!has_object(config, word + check.content()))
       wrong(fmt::format("content is the number of a {}: {}", word, missing(word + check.content())));

@@ -69,6 +69,7 @@ void add_target(const Look& look, const config::TargetKey& key, const Watched& w
   status.set_failures_in_row(watched.state.failures);
   status.set_successes_in_row(watched.state.successes);
   status.set_score(watched.state.score);
+  status.set_share(watched.share);
   status.set_took_us(static_cast<std::uint64_t>(watched.took.count()));
   status.set_next_check_unix_ms(look.monitor.next_check_unix_ms(watched));
   if (look.around.changes_of != key.real) return;

@@ -80,7 +80,12 @@ Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boo
       }),
       store_(state_dir, boot_id),
       candidates_(state_dir + "/candidates"),
-      monitor_(seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); }) {}
+      monitor_(seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); }),
+      alerts_(
+          seams.watcher, seams.timers,
+          {.on_alert = [this](const TargetKey& key) { monitor_.traffic_failed(key); },
+           .on_lost =
+               [this](std::string sentence) { note(Severity::warning, "slb: " + std::move(sentence)); }}) {}
 
 void Engine::note(Severity severity, std::string text, std::string subject) {
   log_.add(seams_.clock.unix_ms(), severity, std::move(text), std::move(subject));
@@ -102,6 +107,7 @@ void Engine::start() {
   candidates_.load(running());
   compiled_ = config::compile(running());
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  alerts_.configure(compiled_.targets);
   booted_ = !loaded.states;
   if (loaded.states) monitor_.adopt(*loaded.states);
   picture_ = picture_of(compiled_, monitor_, picture_, full_);
@@ -115,7 +121,9 @@ void Engine::start() {
 }
 
 void Engine::begin_probing() {
-  if (!monitor_.begun()) monitor_.begin();
+  if (monitor_.begun()) return;
+  monitor_.begin();
+  alerts_.begin();
 }
 
 // ---- The dataplane
@@ -414,6 +422,7 @@ void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_
   if (Status kept = store_.adopt_running(); !kept.ok())
     note(Severity::error, "mgmt: " + kept.error().message);
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  alerts_.configure(compiled_.targets);
   monitor_.forget_operations_except(real_numbers(running()));
   send_states(monitor_.whole());
   states_changed_ = true;

@@ -6,6 +6,7 @@
 #include "controlplane/config/candidate.h"
 #include "controlplane/config/plan.h"
 #include "controlplane/config/store.h"
+#include "controlplane/daemon/alert_watches.h"
 #include "controlplane/daemon/announcer.h"
 #include "controlplane/daemon/monitor.h"
 #include "controlplane/dataplane_link/dataplane.h"
@@ -25,6 +26,7 @@ struct Seams {
   Timers& timers;
   const Clock& clock;
   StateServer& state_server;
+  probe::Watcher& watcher;
 };
 
 /// Averages of the number of sessions, from one sample a second; over what there is until there are enough.
@@ -116,6 +118,7 @@ class Engine {
   config::Store store_;
   config::CandidateBook candidates_;
   Monitor monitor_;
+  AlertWatches alerts_;
   config::Running running_;
   config::Config saved_;
   config::Compiled compiled_;

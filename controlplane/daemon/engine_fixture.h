@@ -105,6 +105,8 @@ class FakeProber final : public probe::Prober {
   bool exhausted = false;                                         ///< this machine can't ask anybody
   std::map<std::pair<std::uint32_t, L4Port>, milliseconds> took;  ///< 1 ms of those not in it
   std::map<std::pair<std::uint32_t, L4Port>, health::Reading> readings;
+  std::map<std::pair<std::uint32_t, L4Port>, std::vector<health::Measured>> measured;
+  std::map<std::pair<std::uint32_t, L4Port>, health::Bearing> bears;  ///< what they say of their weight
   health::Part failure = health::kComplete;  ///< what it is worth when one of `down` answers
   int probes = 0;
   int given_up = 0;  ///< of these, those that took the place of one without an answer
@@ -115,18 +117,50 @@ class FakeProber final : public probe::Prober {
                                         milliseconds time) const {
     const bool up = !down.contains(service) && !exhausted;
     const auto reading = readings.find(service);
+    const auto bearing = bears.find(service);
+    const auto numbers = measured.find(service);
     return {.passed = up,
             .heard = !exhausted,
             .unasked = exhausted,
             .reason = up ? probe::answered_in(time) : "refused",
             .took = time,
             .reading = reading == readings.end() ? health::Reading{} : reading->second,
-            .failure = failure};
+            .failure = failure,
+            .bears = bearing == bears.end() || !up ? std::nullopt : std::optional(bearing->second),
+            .measured = numbers == measured.end() ? std::vector<health::Measured>{} : numbers->second};
   }
 
   FakeTime& time_;
   std::map<probe::TargetId, TimerId> timers_;
   std::set<probe::TargetId> flying_;
+};
+
+/// Watches that a test ends and lets alerts come to.
+class FakeWatcher final : public probe::Watcher {
+ public:
+  struct Held {
+    probe::Watch watch;
+    Events events;
+  };
+
+  void start(probe::WatchId id, const probe::Watch& watch, Events events) override {
+    held[id] = {watch, std::move(events)};
+    ++started;
+  }
+  void cancel(probe::WatchId id) override { held.erase(id); }
+  /// The only watch there is.
+  [[nodiscard]] Held& only() {
+    EXPECT_EQ(held.size(), 1u);
+    return held.begin()->second;
+  }
+  void alert() { only().events.on_alert(); }
+  void lose(const std::string& why) {
+    const auto events = only().events;
+    events.on_over(why);
+  }
+
+  std::map<probe::WatchId, Held> held;
+  int started = 0;
 };
 
 /// Remembers what it was told, as the real one does, and outlives engines.
@@ -239,9 +273,9 @@ class EngineTest : public testing::Test {
     prober_ = std::move(prober);
     lines_.clear();
     dataplane_.changes.clear();
-    engine_ = std::make_unique<Engine>(Seams{kernel_, dataplane_, *prober_, *time_, *time_, state_server_},
-                                       directory_, boot_,
-                                       [this](const telemetry::Line& line) { lines_.push_back(line.text); });
+    engine_ = std::make_unique<Engine>(
+        Seams{kernel_, dataplane_, *prober_, *time_, *time_, state_server_, watcher_}, directory_, boot_,
+        [this](const telemetry::Line& line) { lines_.push_back(line.text); });
     engine_->start();
     if (dataplane_.there)
       engine_->dataplane_connected(dataplane_.hand_back());
@@ -270,6 +304,7 @@ class EngineTest : public testing::Test {
   FakeDataplane dataplane_;
   FakeKernel kernel_;
   FakeStateServer state_server_;
+  FakeWatcher watcher_;
   std::vector<std::string> lines_;
   std::unique_ptr<Engine> engine_;
 };

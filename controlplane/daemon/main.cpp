@@ -7,6 +7,7 @@
 #include "controlplane/daemon/options.h"
 #include "controlplane/dataplane_link/socket_link.h"
 #include "controlplane/probe/asio_prober.h"
+#include "controlplane/probe/asio_watcher.h"
 
 #include <syslog.h>
 
@@ -63,11 +64,12 @@ class Program {
       : timers_(context_),
         kernel_(std::move(kernel)),
         prober_(probe::make_prober(context_)),
+        watcher_(probe::make_watcher(context_)),
         link_(link::make_link(context_, options.run_dir + "/dataplane.sock", events())),
         state_server_(control::make_state_server(
             context_, [this](std::uint32_t virt) { return service_.virt_state(virt); })),
-        engine_({*kernel_, *link_, *prober_, timers_, clock_, *state_server_}, options.state_dir, boot_id(),
-                options.log == Options::Log::syslog ? to_syslog : print),
+        engine_({*kernel_, *link_, *prober_, timers_, clock_, *state_server_, *watcher_}, options.state_dir,
+                boot_id(), options.log == Options::Log::syslog ? to_syslog : print),
         service_(engine_) {}
 
   int run(const Options& options) {
@@ -96,6 +98,7 @@ class Program {
   SystemClock clock_;
   std::unique_ptr<kernel::Kernel> kernel_;
   std::unique_ptr<probe::Prober> prober_;
+  std::unique_ptr<probe::Watcher> watcher_;
   std::unique_ptr<link::SocketLink> link_;
   std::unique_ptr<StateServer> state_server_;
   Engine engine_;

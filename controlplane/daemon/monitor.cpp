@@ -313,10 +313,11 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
   watched->last_check_unix_ms = clock_.unix_ms();
   if (result.unasked) unmade_ = {unmade_.count + 1, result.reason};
   if (result.passed) watched->response_us = health::averaged_response(watched->response_us, result.took);
+  if (result.bears) watched->share = health::share_of(*result.bears, watched->target.weight);
   feed(id, event_of(*watched, attempt, result));
 }
 
-/// A probe that passed is graded by its own reading and by its time, whichever is worse.
+/// A probe that passed is graded by its own reading, by its time and by what it has read, whichever is worst.
 health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
                                 const probe::Result& result) const {
   if (result.unasked) return health::Unasked{attempt};
@@ -326,8 +327,10 @@ health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
   if (bands.any() && spans_a_stall(result.took)) return health::Passed{attempt, result.reading};
   const health::Reading by_time = health::read(bands, watched.response_grade, took);
   watched.response_grade = by_time.grade;
-  watched.reason += time_words(bands, by_time.grade, took);
-  return health::Passed{attempt, health::worse(by_time, result.reading)};
+  const health::Judgement measured =
+      health::judge(watched.target.policy.measures, result.measured, watched.grades);
+  watched.reason += measured.words + time_words(bands, by_time.grade, took);
+  return health::Passed{attempt, health::worse(health::worse(by_time, measured.reading), result.reading)};
 }
 
 health::Availability Monitor::availability(const TargetKey& key) const {

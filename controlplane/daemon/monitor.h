@@ -11,6 +11,7 @@
 #include "controlplane/config/compile.h"
 #include "controlplane/daemon/seams.h"
 #include "controlplane/health/admission.h"
+#include "controlplane/health/share.h"
 #include "controlplane/health/standby.h"
 #include "controlplane/probe/prober.h"
 
@@ -40,7 +41,10 @@ struct Watched {
   std::chrono::microseconds took{0};                        ///< by the last check
   std::deque<Change> changes;                               ///< the latest kChanges, oldest first
   health::Grade response_grade = health::Grade::available;  ///< by the bands of its policy
+  health::Grades grades;                                    ///< by the bounds of what its check reads
   health::Score score_told = 0;                             ///< as the dataplane knows it
+  health::Share share = 0;                                  ///< of its weight, as the server has last said
+  health::Share share_told = 0;                             ///< as the dataplane knows it
   std::uint32_t response_us = 0;       ///< moving average of what passed checks took; 0: not known
   std::uint32_t response_told_us = 0;  ///< as the dataplane knows it
   std::optional<TargetKey> lacks;      ///< a buddy that is not up, so that it takes no new session
@@ -73,6 +77,8 @@ class Monitor {
 
   /// Takes over what an earlier headgated knew, for targets about which this one has no result yet.
   void adopt(const forwarding::States& states);
+  /// The dataplane saw a connection fail, or the server has told of an alert: it is asked at once, unless it
+  /// is being asked or was asked early already since the last regular probe.
   void traffic_failed(const TargetKey& key);
   /// Enabling a server also ends its yielding to its backup. `on_verdict` hears of other servers' targets
   /// whose yielding begins or ends with that.
@@ -101,8 +107,8 @@ class Monitor {
   enum class History : std::uint8_t { left_out, told };
   /// Everything, for a dataplane that knows nothing; with history, for a headgated that does.
   [[nodiscard]] forwarding::States whole(History history = History::left_out) const;
-  /// The states of the targets whose score has changed since it was told, or whose response time has by an
-  /// eighth.
+  /// The states of the targets whose score or share has changed since it was told, or whose response time has
+  /// by an eighth.
   [[nodiscard]] forwarding::States measured_news();
   /// The state of one target.
   [[nodiscard]] forwarding::States state_of(const TargetKey& key) const;

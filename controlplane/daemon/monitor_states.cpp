@@ -72,7 +72,10 @@ void Monitor::adopt(const forwarding::TargetState& known) {
   Watched& watched = found->second;
   watched.state.health = health_of(known.verdict());
   watched.state.score = watched.score_told = static_cast<health::Score>(known.score());
+  watched.share = watched.share_told = known.share();
   watched.response_grade = grade_of(watched.state.health);
+  for (const health::NamedBands& bounds : watched.target.policy.measures)
+    watched.grades[bounds.name] = watched.response_grade;
   watched.since_unix_ms = known.since_unix_ms();
   watched.reason = known.reason();
   watched.response_us = watched.response_told_us = known.response_us();
@@ -97,6 +100,7 @@ void Monitor::put(const TargetKey& key, const Watched& watched, forwarding::Stat
   state.set_reason(watched.reason);
   state.set_response_us(watched.response_us);
   state.set_score(watched.state.score);
+  state.set_share(watched.share);
   state.set_persistent(state.admission() == forwarding::DRAINING && !watched.held && !watched.lacks &&
                        health::serves(watched.state.health) &&
                        operation(key.real) == forwarding::DRAIN_PERSISTENT);
@@ -116,10 +120,11 @@ forwarding::States Monitor::measured_news() {
   forwarding::States states;
   for (auto& [key, watched] : targets_) {
     const bool news = health::response_is_news(watched.response_told_us, watched.response_us) ||
-                      watched.score_told != watched.state.score;
+                      watched.score_told != watched.state.score || watched.share_told != watched.share;
     if (!news) continue;
     watched.response_told_us = watched.response_us;
     watched.score_told = watched.state.score;
+    watched.share_told = watched.share;
     put(key, watched, states);
   }
   return states;

@@ -20,6 +20,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "controlplane/probe/asio_prober.h"
+#include "controlplane/probe/asio_watcher.h"
 #include "controlplane/probe/run_until.h"
 #include "model/frame.h"
 
@@ -210,9 +211,11 @@ class ControlSocket : public testing::Test {
   Kernel kernel_;
   World world_;
   std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
+  std::unique_ptr<probe::Watcher> watcher_ = probe::make_watcher(context_);
   std::unique_ptr<link::SocketLink> link_ = link::make_link(context_, directory_ + "/none", {});
   std::unique_ptr<daemon::StateServer> state_server_ = control::make_state_server(context_, {});
-  daemon::Engine engine_{{kernel_, *link_, *prober_, world_, world_, *state_server_}, directory_, "boot", {}};
+  daemon::Engine engine_{
+      {kernel_, *link_, *prober_, world_, world_, *state_server_, *watcher_}, directory_, "boot", {}};
   control::Service service_{engine_};
   Result<std::unique_ptr<control::Server>> server_ =
       control::serve(context_, directory_ + "/control.sock", service_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controlplane/health/grading.h"
+#include "controlplane/health/measures.h"
 #include "controlplane/health/reading.h"
 
 // The health of one target: one service of one real server under one check. Reference 4.1 and 4.4.
@@ -23,8 +24,9 @@ struct Policy {
   /// Not 0: instead of those in a row, the failures of so long count. They take it down when their parts are
   /// one whole, so that a complete one does at once, whatever passes in between.
   std::chrono::seconds window{0};
-  Bands response;                   ///< of the time to answer, in microseconds
-  std::chrono::seconds timeout{0};  ///< the time a probe has to answer, when it is less than `inter`
+  Bands response;                    ///< of the time to answer, in microseconds
+  std::chrono::seconds timeout{0};   ///< the time a probe has to answer, when it is less than `inter`
+  std::vector<NamedBands> measures;  ///< of the numbers that a check reads
 
   bool operator==(const Policy&) const = default;
 };

@@ -52,6 +52,12 @@ bool take_word(std::string_view word, AgentSays& says) {
   return true;
 }
 
+/// Of a line without a share: nothing, so that what was said last still counts.
+std::optional<health::Bearing> bearing_of(const AgentSays& says) {
+  if (!says.percent) return std::nullopt;
+  return health::Bearing{health::Bearing::Of::configured, *says.percent};
+}
+
 class Agent final : public Conversation {
  public:
   explicit Agent(std::string greeting) : greeting_(std::move(greeting)) {}
@@ -74,7 +80,12 @@ class Agent final : public Conversation {
     const std::string line = line_.substr(0, line_.find_last_not_of('\r') + 1);
     const auto says = parse_agent(line);
     const auto reading = says ? reading_of(*says) : std::nullopt;
-    if (reading) return {.passed = true, .reason = "answered", .value = line, .reading = *reading};
+    if (reading)
+      return {.passed = true,
+              .reason = "answered",
+              .value = line,
+              .bears = bearing_of(*says),
+              .reading = *reading};
     return {
         .reason = fmt::format("agent says \"{}\"{}", quoted(line), says ? "" : ", which is nothing known"),
         .value = line};
@@ -103,13 +114,10 @@ std::optional<AgentSays> parse_agent(std::string_view line) {
 }
 
 std::optional<health::Reading> reading_of(const AgentSays& says) {
-  constexpr unsigned kPercentOfAPoint = 100 / health::kBestScore;
   if (says.up == false || says.mode == AgentSays::Mode::maintenance) return std::nullopt;
   if (says.mode == AgentSays::Mode::drain || says.percent == 0U)
     return health::Reading{health::Grade::degraded, 1};
-  const unsigned points = says.percent.value_or(100) / kPercentOfAPoint;
-  return health::Reading{.score =
-                             static_cast<health::Score>(std::clamp<unsigned>(points, 1, health::kBestScore))};
+  return health::Reading{};
 }
 
 std::unique_ptr<Conversation> agent(std::string greeting) {

@@ -31,12 +31,12 @@ constexpr unsigned kMostPercent = 1000;
 [[nodiscard]] std::optional<AgentSays> parse_agent(std::string_view line);
 
 /// What an agent's line makes of its server: nothing when it takes it out (down, maint); degraded when it
-/// wants no new sessions (drain, 0%), so that it has them only when nobody else is left; else a point of
-/// score for each ten percent.
+/// wants no new sessions (drain, 0%), so that it has them only when nobody else is left.
 [[nodiscard]] std::optional<health::Reading> reading_of(const AgentSays& says);
 
 /// Says `greeting`, if there is one, and hears one line, or what comes before the end. Passes unless the line
-/// says that the server is down or cannot be read. The outcome has the line.
+/// says that the server is down or cannot be read. The outcome has the line, and what share of its weight
+/// that says the server bears.
 [[nodiscard]] std::unique_ptr<Conversation> agent(std::string greeting);
 
 }  // namespace headgate::probe

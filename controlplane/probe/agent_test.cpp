@@ -41,6 +41,10 @@ TEST(AgentLine, WhatIsUnknownIsNothing) {
   EXPECT_EQ(parse_agent("1000%"), (AgentSays{.percent = 1000}));
 }
 
+std::optional<health::Bearing> percent(std::uint32_t number) {
+  return health::Bearing{health::Bearing::Of::configured, number};
+}
+
 Heard talk(std::string_view server, std::size_t piece = 4096) {
   return hear(*agent("status\n"), server, piece);
 }
@@ -50,9 +54,7 @@ TEST(AgentLine, GradesItsServer) {
   using health::Grade;
   using health::Reading;
   EXPECT_EQ(reading("up"), (Reading{Grade::available, 10}));
-  EXPECT_EQ(reading("ready 75%"), (Reading{Grade::available, 7}));
-  EXPECT_EQ(reading("3%"), (Reading{Grade::available, 1}));
-  EXPECT_EQ(reading("200%"), (Reading{Grade::available, 10}));
+  EXPECT_EQ(reading("ready 3%"), (Reading{Grade::available, 10})) << "that is a matter of its weight";
   EXPECT_EQ(reading("0%"), (Reading{Grade::degraded, 1}));
   EXPECT_EQ(reading("drain 50%"), (Reading{Grade::degraded, 1}));
   EXPECT_EQ(reading("maint"), std::nullopt);
@@ -60,11 +62,11 @@ TEST(AgentLine, GradesItsServer) {
 }
 
 TEST(Agent, PassesUnlessItSaysThatTheServerIsDown) {
-  EXPECT_EQ(talk("up 50%\n"), (Heard{"status\n",
-                                     {.passed = true,
-                                      .reason = "answered",
-                                      .value = "up 50%",
-                                      .reading = {health::Grade::available, 5}}}));
+  EXPECT_EQ(
+      talk("up 50%\n"),
+      (Heard{"status\n", {.passed = true, .reason = "answered", .value = "up 50%", .bears = percent(50)}}));
+  EXPECT_EQ(talk("0%\n").outcome.bears, percent(0));
+  EXPECT_EQ(talk("up\n").outcome.bears, std::nullopt);
   EXPECT_EQ(talk("drain\n").outcome.reading.grade, health::Grade::degraded);
   EXPECT_EQ(talk("maint\n").outcome.reason, "agent says \"maint\"");
   EXPECT_EQ(talk("down#disk full\r\n").outcome,

@@ -18,7 +18,9 @@ void Attempt::report(const Outcome& outcome) {
         .unasked = outcome.unasked,
         .reason = outcome.passed ? "" : outcome.reason,
         .reading = outcome.reading,
-        .weight = outcome.weight});
+        .bears = outcome.bears,
+        .measured = outcome.measured},
+       outcome.note);
 }
 
 void Attempt::report_silence(const Outcome& outcome) {
@@ -32,11 +34,11 @@ void Attempt::fail(const boost::system::error_code& error) {
         .reason = words_of(error.value())});
 }
 
-void Attempt::tell(Result result) {
+void Attempt::tell(Result result, const std::string& note) {
   if (!on_result_) return;
   result.took =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
-  if (result.reason.empty()) result.reason = answered_in(result.took);
+  if (result.reason.empty()) result.reason = answered_in(result.took) + note;
   std::exchange(on_result_, nullptr)(result);
 }
 

@@ -36,7 +36,8 @@ class Attempt {
  private:
   /// Lets go of what carries the probe, at once.
   virtual void close() = 0;
-  void tell(Result result);
+  /// `note` follows the time that an answer took.
+  void tell(Result result, const std::string& note = {});
 
   Prober::OnResult on_result_;
 };

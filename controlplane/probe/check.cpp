@@ -62,9 +62,12 @@ std::string Check::identity() const {
   add("status ", status);
   add("attribute ", attribute);
   add(unlike ? "not " : "expect ", expect);
+  for (const std::string& name : measured) add("bounds of ", name);
+  if (alerts) add("", "with alerts");
   if (version != 3) add("version ", std::to_string(version));
   if (verify) add("verified by ", ca.empty() ? "the system" : ca);
   if (!reply) add("", "without reply");
+  if (weight) add("", "as weight");
   if (!script.empty()) add("", number_of(script_text(script)));
   for (const Check& part : parts) add("of ", part.identity());
   if (invert) add("", "inverted");

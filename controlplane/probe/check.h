@@ -87,18 +87,21 @@ struct Check {
                      ///< none known
   std::string
       path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain, file
-  std::string user;       ///< smtp, pop3, imap, radius, ldap
-  std::string password;   ///< pop3, imap, radius, ldap
-  std::string secret;     ///< shared with RADIUS servers; of snmp the community
-  std::string status;     ///< HTTP statuses that pass; empty: 200
-  std::string attribute;  ///< ldap: that the entry must have
-  std::string expect;     ///< what the answer must hold; empty: anything
-  std::string ca;         ///< file of the certificates that are trusted; empty: those of the system
-  unsigned version = 3;   ///< of LDAP
-  bool verify = false;    ///< https: the server's certificate
-  bool reply = true;      ///< udp: an answer must come
-  bool unlike = false;    ///< snmp: every value but the expected one passes
-  bool invert = false;    ///< what fails passes
+  std::string user;                   ///< smtp, pop3, imap, radius, ldap
+  std::string password;               ///< pop3, imap, radius, ldap
+  std::string secret;                 ///< shared with RADIUS servers; of snmp the community
+  std::string status;                 ///< HTTP statuses that pass; empty: 200
+  std::string attribute;              ///< ldap: that the entry must have
+  std::vector<std::string> measured;  ///< ldap: attributes that the entry must have, each a number
+  bool alerts = false;                ///< ldap: the server's own alerts count
+  std::string expect;                 ///< what the answer must hold; empty: anything
+  std::string ca;        ///< file of the certificates that are trusted; empty: those of the system
+  unsigned version = 3;  ///< of LDAP
+  bool verify = false;   ///< https: the server's certificate
+  bool reply = true;     ///< udp: an answer must come
+  bool unlike = false;   ///< snmp: every value but the expected one passes
+  bool weight = false;   ///< snmp: the value is the server's weight
+  bool invert = false;   ///< what fails passes
   std::vector<Statement> script;
   std::vector<Check> parts;  ///< of logexp, by the names in its expression
 

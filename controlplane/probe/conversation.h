@@ -7,8 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "controlplane/health/measures.h"
 #include "controlplane/health/reading.h"
+#include "controlplane/health/share.h"
 #include "model/ip.h"
 
 // What a check says to a server and makes of its answers. Pure: a stream of bytes in, bytes and a verdict
@@ -20,9 +23,11 @@ struct Outcome {
   bool passed = false;
   std::string reason;      ///< "status 200", "status 503, wanted 200", "closed without an answer"
   std::string value = {};  ///< what was read, by a check that reads something
-  std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
-  health::Reading reading = {};              ///< passed: as how well the server does
-  bool unasked = false;  ///< not passed: this machine could not ask, and the server has no part in it
+  std::optional<health::Bearing> bears = {};    ///< passed, and this is what the server says it can bear
+  health::Reading reading = {};                 ///< passed: as how well the server does
+  std::vector<health::Measured> measured = {};  ///< passed: numbers to be graded by bounds
+  std::string note = {};  ///< passed: what lowers the reading, as it follows a reason: ", alert low-disk"
+  bool unasked = false;   ///< not passed: this machine could not ask, and the server has no part in it
   bool operator==(const Outcome&) const = default;
 };
 

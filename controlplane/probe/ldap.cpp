@@ -2,6 +2,7 @@
 #include "controlplane/probe/ldap.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,56 +13,91 @@
 namespace headgate::probe {
 namespace {
 
-enum Id : std::int64_t { kNotice, kBind, kSearch, kUnbind };
+enum Id : std::int64_t { kNotice, kBind, kSearch, kUnbind, kAlertSearch };
+
+/// An attribute that is to be a number; of several values the highest counts.
+struct Number {
+  std::string attribute;
+  std::optional<health::Measure> highest = {};
+  std::optional<std::string> wrong = {};  ///< a value that is none
+
+  void note(std::string_view value);
+};
+
+void Number::note(std::string_view value) {
+  health::Measure number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size())
+    wrong = quoted(value);
+  else
+    highest = std::max(highest.value_or(0), number);
+}
+
+/// The values of an attribute that says which alerts last.
+struct Alerts {
+  std::string first = {};
+  std::size_t count = 0;
+
+  void note(std::string_view type) {
+    if (count++ == 0) first = quoted(type);
+  }
+  [[nodiscard]] std::string words() const {
+    return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
+  }
+};
 
 class Ldap final : public Conversation {
  public:
-  explicit Ldap(LdapAsk ask) : ask_(std::move(ask)) {}
+  explicit Ldap(LdapAsk ask) : ask_(std::move(ask)) {
+    for (const std::string& attribute : ask_.measured) numbers_.push_back({attribute});
+  }
 
   Turn begin() override { return {ldap_bind(kBind, ask_.version, ask_.user, ask_.password), {}}; }
   Turn hear(std::string_view bytes) override;
   Outcome end() override;
 
  private:
-  [[nodiscard]] Turn read();
   [[nodiscard]] Turn take(std::string_view bytes);
   [[nodiscard]] Turn noticed(const LdapMessage& message) const;
   [[nodiscard]] Turn bound(const LdapMessage& message);
   [[nodiscard]] Turn found(const LdapMessage& message);
+  [[nodiscard]] bool note_entry(std::string_view content);
+  [[nodiscard]] bool note_alerts(std::string_view content);
   void note(std::string_view value);
-  [[nodiscard]] Turn judge() const;
+  [[nodiscard]] Turn search();
+  [[nodiscard]] Turn search_alerts();
+  [[nodiscard]] Turn judge();
+  [[nodiscard]] Turn judge_alerts() const;
+  [[nodiscard]] std::optional<std::string> wrong_number() const;
   [[nodiscard]] Turn refused(std::string_view what, const LdapResult& result) const;
+  [[nodiscard]] Turn passed() const;
   [[nodiscard]] Turn ended(Outcome outcome) const { return {ldap_unbind(kUnbind), std::move(outcome)}; }
   [[nodiscard]] Turn fail(std::string reason) const { return ended({false, std::move(reason)}); }
   [[nodiscard]] std::string entry() const { return ask_.base->empty() ? "root entry" : *ask_.base; }
 
   LdapAsk ask_;
   Id awaited_ = kBind;
-  std::string message_;  ///< what has come of the next one
+  LdapStream stream_;
   bool heard_ = false;   ///< anything at all
   bool there_ = false;   ///< the entry
   bool passes_ = false;  ///< one of its values
   std::optional<std::string> value_;
+  std::vector<Number> numbers_;
+  Alerts unavailable_;
+  Alerts degraded_;
 };
 
 Conversation::Turn Ldap::hear(std::string_view bytes) {
+  using Piece = LdapStream::Piece;
+  heard_ = heard_ || !bytes.empty();
   Turn turn;
-  while (!bytes.empty() && !turn.outcome) {
-    const std::size_t taken = std::min(ldap_size(message_).missing, bytes.size());
-    message_ += bytes.substr(0, taken);
-    bytes.remove_prefix(taken);
-    heard_ = true;
-    Turn next = read();
+  while (!turn.outcome) {
+    const Piece piece = stream_.take(bytes);
+    if (piece == Piece::missing) break;
+    Turn next = piece == Piece::whole ? take(stream_.message()) : fail("answer is not LDAP");
     turn = {turn.say + next.say, std::move(next.outcome)};
   }
   return turn;
-}
-
-/// Looks at what has come of the next message.
-Conversation::Turn Ldap::read() {
-  const LdapSize size = ldap_size(message_);
-  if (!size.ldap) return fail("answer is not LDAP");
-  return size.missing > 0 ? Turn{} : take(std::exchange(message_, {}));
 }
 
 Conversation::Turn Ldap::take(std::string_view bytes) {
@@ -82,23 +118,53 @@ Conversation::Turn Ldap::bound(const LdapMessage& message) {
   const auto result = message.operation == kLdapBindResponse ? ldap_result(message.content) : std::nullopt;
   if (!result) return fail("answer is not LDAP");
   if (result->code != 0) return refused("bind", *result);
-  if (!ask_.base) return ended({true, "answered"});
+  if (ask_.base) return search();
+  return ask_.alerts ? search_alerts() : passed();
+}
+
+Conversation::Turn Ldap::search() {
   awaited_ = kSearch;
-  return {ldap_search(kSearch, *ask_.base, ask_.attribute), {}};
+  std::vector<std::string> attributes = ask_.measured;
+  if (!ask_.attribute.empty()) attributes.push_back(ask_.attribute);
+  return {ldap_search(kSearch, *ask_.base, attributes), {}};
+}
+
+Conversation::Turn Ldap::search_alerts() {
+  awaited_ = kAlertSearch;
+  return {ldap_search(kAlertSearch, kMonitorEntry, {kUnavailableAlert, kDegradedAlert}), {}};
 }
 
 Conversation::Turn Ldap::found(const LdapMessage& message) {
+  const bool alerts = awaited_ == kAlertSearch;
   if (message.operation == kLdapReference) return {};
   if (message.operation == kLdapEntry) {
-    const auto values = ldap_values(message.content, ask_.attribute);
-    if (!values) return fail("answer is not LDAP");
-    there_ = true;
-    for (const auto value : *values) note(value);
-    return {};
+    const bool read = alerts ? note_alerts(message.content) : note_entry(message.content);
+    return read ? Turn{} : fail("answer is not LDAP");
   }
   const auto result = message.operation == kLdapDone ? ldap_result(message.content) : std::nullopt;
   if (!result) return fail("answer is not LDAP");
-  return result->code == 0 ? judge() : refused(entry(), *result);
+  if (result->code != 0) return refused(alerts ? kMonitorEntry : entry(), *result);
+  return alerts ? judge_alerts() : judge();
+}
+
+bool Ldap::note_entry(std::string_view content) {
+  const auto values = ldap_values(content, ask_.attribute);
+  if (!values) return false;
+  there_ = true;
+  for (const auto value : *values) note(value);
+  for (Number& number : numbers_)
+    for (const auto value : ldap_values(content, number.attribute).value_or(std::vector<std::string_view>{}))
+      number.note(value);
+  return true;
+}
+
+bool Ldap::note_alerts(std::string_view content) {
+  const auto unavailable = ldap_values(content, kUnavailableAlert);
+  const auto degraded = ldap_values(content, kDegradedAlert);
+  if (!unavailable || !degraded) return false;
+  for (const auto type : *unavailable) unavailable_.note(type);
+  for (const auto type : *degraded) degraded_.note(type);
+  return true;
 }
 
 void Ldap::note(std::string_view value) {
@@ -108,14 +174,38 @@ void Ldap::note(std::string_view value) {
   passes_ = passes_ || passes;
 }
 
-Conversation::Turn Ldap::judge() const {
+Conversation::Turn Ldap::judge() {
   if (!there_) return fail(fmt::format("{}: no entry", entry()));
-  if (ask_.attribute.empty()) return ended({true, "answered"});
-  if (!value_) return fail(fmt::format("{}: no {}", entry(), ask_.attribute));
-  if (passes_) return ended({.passed = true, .reason = "answered", .value = *value_});
-  return ended({.reason = fmt::format("{}: {} is \"{}\", wanted {}", entry(), ask_.attribute, quoted(*value_),
-                                      ask_.value.words()),
-                .value = *value_});
+  if (!ask_.attribute.empty() && !value_) return fail(fmt::format("{}: no {}", entry(), ask_.attribute));
+  if (!ask_.attribute.empty() && !passes_)
+    return ended({.reason = fmt::format("{}: {} is \"{}\", wanted {}", entry(), ask_.attribute,
+                                        quoted(*value_), ask_.value.words()),
+                  .value = *value_});
+  if (const auto wrong = wrong_number()) return fail(fmt::format("{}: {}", entry(), *wrong));
+  return ask_.alerts ? search_alerts() : passed();
+}
+
+std::optional<std::string> Ldap::wrong_number() const {
+  for (const Number& number : numbers_) {
+    if (number.wrong) return fmt::format("{} is \"{}\", no number", number.attribute, *number.wrong);
+    if (!number.highest) return fmt::format("no {}", number.attribute);
+  }
+  return std::nullopt;
+}
+
+Conversation::Turn Ldap::judge_alerts() const {
+  if (unavailable_.count == 0) return passed();
+  return fail(fmt::format("{}: {} {}", kMonitorEntry, kUnavailableAlert, unavailable_.words()));
+}
+
+Conversation::Turn Ldap::passed() const {
+  Outcome outcome{.passed = true, .reason = "answered", .value = value_.value_or("")};
+  for (const Number& number : numbers_) outcome.measured.push_back({number.attribute, *number.highest});
+  if (degraded_.count != 0) {
+    outcome.reading.grade = health::Grade::degraded;
+    outcome.note = fmt::format(", {} {}", kDegradedAlert, degraded_.words());
+  }
+  return ended(std::move(outcome));
 }
 
 Conversation::Turn Ldap::refused(std::string_view what, const LdapResult& result) const {

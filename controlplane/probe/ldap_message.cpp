@@ -2,6 +2,7 @@
 #include "controlplane/probe/ldap_message.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,9 +24,30 @@ constexpr std::uint8_t kUnbindRequest = 0x42;
 constexpr std::uint8_t kSearchRequest = 0x63;
 constexpr std::uint8_t kSimple = 0x80;
 constexpr std::uint8_t kPresent = 0x87;
+constexpr std::uint8_t kControls = 0xa0;
+
+constexpr std::string_view kFalse("\0", 1);
+constexpr std::string_view kTrue("\xff", 1);
 
 std::string message(std::int64_t id, std::string_view operation) {
   return ber(kBerSequence, ber_integer(id).append(operation));
+}
+
+/// What searches look at, dereferencing nothing.
+constexpr std::string_view kOfTheObject("\0", 1);
+constexpr std::string_view kOfTheSubtree("\2", 1);
+
+std::string search_request(std::string_view base, std::string_view scope, std::int64_t most,
+                           const std::vector<std::string>& attributes) {
+  constexpr std::string_view kNoAttribute = "1.1";  // RFC 4511, 4.5.1.8
+  constexpr std::string_view kNever("\0", 1);
+  std::string wanted;
+  for (const std::string& attribute : attributes) wanted += ber(kBerOctets, attribute);
+  if (attributes.empty()) wanted = ber(kBerOctets, kNoAttribute);
+  const std::string limits = ber_integer(most) + ber_integer(0);
+  return ber(kSearchRequest, ber(kBerOctets, base) + ber(kEnumerated, scope) + ber(kEnumerated, kNever) +
+                                 limits + ber(kBoolean, kFalse) + ber(kPresent, "objectClass") +
+                                 ber(kBerSequence, wanted));
 }
 
 /// The length that the octets behind the tag tell; nothing while some of them are missing.
@@ -49,6 +71,20 @@ LdapSize ldap_size(std::string_view begin) {
   if (!length) return {true, header - begin.size()};
   if (*length > kLongest) return {false};
   return {true, header + *length - begin.size()};
+}
+
+LdapStream::Piece LdapStream::take(std::string_view& bytes) {
+  if (std::exchange(whole_, false)) message_.clear();
+  while (true) {
+    const LdapSize size = ldap_size(message_);
+    if (!size.ldap) return Piece::not_ldap;
+    whole_ = size.missing == 0;
+    if (whole_) return Piece::whole;
+    if (bytes.empty()) return Piece::missing;
+    const std::size_t taken = std::min(size.missing, bytes.size());
+    message_ += bytes.substr(0, taken);
+    bytes.remove_prefix(taken);
+  }
 }
 
 std::optional<LdapMessage> ldap_message(std::string_view bytes) {
@@ -85,6 +121,7 @@ std::string ldap_code(std::int64_t code) {
                              {8, "strongerAuthRequired"},
                              {10, "referral"},
                              {11, "adminLimitExceeded"},
+                             {12, "unavailableCriticalExtension"},
                              {13, "confidentialityRequired"},
                              {16, "noSuchAttribute"},
                              {32, "noSuchObject"},
@@ -129,15 +166,22 @@ std::string ldap_bind(std::int64_t id, unsigned version, std::string_view user, 
                  ber(kBindRequest, ber_integer(version) + ber(kBerOctets, user) + ber(kSimple, password)));
 }
 
-std::string ldap_search(std::int64_t id, std::string_view base, std::string_view attribute) {
-  constexpr std::string_view kNoAttribute = "1.1";  // RFC 4511, 4.5.1.8
-  constexpr std::string_view kZero("\0", 1);  // of the object alone, dereferencing nothing, no types only
-  const std::string scope = ber(kEnumerated, kZero);
-  const std::string limits = ber_integer(1) + ber_integer(0);
-  const std::string wanted = ber(kBerOctets, attribute.empty() ? kNoAttribute : attribute);
-  return message(id,
-                 ber(kSearchRequest, ber(kBerOctets, base) + scope + scope + limits + ber(kBoolean, kZero) +
-                                         ber(kPresent, "objectClass") + ber(kBerSequence, wanted)));
+std::string ldap_search(std::int64_t id, std::string_view base, const std::vector<std::string>& attributes) {
+  constexpr std::int64_t kOne = 1;
+  return message(id, search_request(base, kOfTheObject, kOne, attributes));
+}
+
+std::string ldap_persistent_search(std::int64_t id, std::string_view base) {
+  constexpr std::string_view kPersistentSearch = "2.16.840.1.113730.3.4.3";
+  constexpr std::int64_t kAdd = 1;
+  constexpr std::int64_t kModify = 4;
+  const std::string changes_only = ber(kBoolean, kTrue);
+  const std::string returns_change = ber(kBoolean, kFalse);
+  const std::string what = ber(kBerSequence, ber_integer(kAdd | kModify) + changes_only + returns_change);
+  const std::string critical = ber(kBoolean, kTrue);
+  const std::string control =
+      ber(kBerSequence, ber(kBerOctets, kPersistentSearch) + critical + ber(kBerOctets, what));
+  return message(id, search_request(base, kOfTheSubtree, 0, {}) + ber(kControls, control));
 }
 
 std::string ldap_unbind(std::int64_t id) {

@@ -18,6 +18,21 @@ struct LdapSize {
 };
 [[nodiscard]] LdapSize ldap_size(std::string_view begin);
 
+/// Cuts a stream into messages; holds one at most.
+class LdapStream {
+ public:
+  enum class Piece : std::uint8_t { missing, whole, not_ldap };
+
+  /// Takes from the front of `bytes` what belongs to the next message.
+  [[nodiscard]] Piece take(std::string_view& bytes);
+  /// The message that was whole last.
+  [[nodiscard]] std::string_view message() const { return message_; }
+
+ private:
+  std::string message_;
+  bool whole_ = false;
+};
+
 /// The operations that a check hears of.
 enum LdapOperation : std::uint8_t {
   kLdapBindResponse = 0x61,
@@ -51,8 +66,12 @@ struct LdapResult {
 
 [[nodiscard]] std::string ldap_bind(std::int64_t id, unsigned version, std::string_view user,
                                     std::string_view password);
-/// For one entry, whatever it is, and one attribute of it; for none where that is empty.
-[[nodiscard]] std::string ldap_search(std::int64_t id, std::string_view base, std::string_view attribute);
+/// For one entry, whatever it is, and these of its attributes.
+[[nodiscard]] std::string ldap_search(std::int64_t id, std::string_view base,
+                                      const std::vector<std::string>& attributes);
+/// For entries at or under one, without attributes, that are added or changed from now on
+/// (draft-ietf-ldapext-psearch-03). A server that has no such searches refuses.
+[[nodiscard]] std::string ldap_persistent_search(std::int64_t id, std::string_view base);
 [[nodiscard]] std::string ldap_unbind(std::int64_t id);
 
 }  // namespace headgate::probe

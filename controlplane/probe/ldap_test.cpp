@@ -167,20 +167,134 @@ TEST(LdapSearch, AMalformedEntryIsRefused) {
     EXPECT_EQ(talk(ask, kBound + message(2, 0x64, content)).outcome, (Outcome{false, "answer is not LDAP"}));
 }
 
+// ---- Numbers that have bounds
+
+/// An entry with attributes of one value each; an empty one has none.
+std::string numbers(std::int64_t id, const std::vector<std::pair<std::string, std::string>>& attributes) {
+  std::string all;
+  for (const auto& [name, value] : attributes)
+    all += ber(kBerSequence, ber(kBerOctets, name) + ber(0x31, ber(kBerOctets, value)));
+  return message(id, 0x64, ber(kBerOctets, "cn=monitor") + ber(kBerSequence, all));
+}
+
+LdapAsk measured() {
+  return {.base = "cn=replica", .measured = {"missing", "age"}};
+}
+
+TEST(LdapMeasures, AllAreReadInOneSearch) {
+  const Heard heard =
+      talk(measured(), kBound + numbers(2, {{"AGE", "7"}, {"missing", "18446744073709551615"}}) + kDone);
+  EXPECT_EQ(heard.outcome, (Outcome{.passed = true,
+                                    .reason = "answered",
+                                    .measured = {{"missing", ~std::uint64_t{0}}, {"age", 7}}}));
+  EXPECT_NE(heard.said.find("\x30\x0e\x04\x07missing\x04\x03"
+                            "age"),
+            std::string::npos);
+}
+
+TEST(LdapMeasures, OfSeveralValuesTheHighestCounts) {
+  LdapAsk ask = measured();
+  ask.measured = {"missing"};
+  EXPECT_EQ(talk(ask, kBound + entry("missing", {"3", "20", "100"}) + kDone).outcome.measured,
+            (std::vector<health::Measured>{{"missing", 100}}));
+}
+
+TEST(LdapMeasures, OneThatIsMissingOrNoNumberFails) {
+  EXPECT_EQ(talk(measured(), kBound + numbers(2, {{"age", "7"}}) + kDone).outcome,
+            (Outcome{false, "cn=replica: no missing"}));
+  for (const char* value : {"", "-1", "many", "1.5", "5 ", "18446744073709551616"})
+    EXPECT_EQ(
+        talk(measured(), kBound + numbers(2, {{"age", value}, {"missing", "1"}}) + kDone).outcome.reason,
+        "cn=replica: age is \"" + std::string(value) + "\", no number");
+  EXPECT_EQ(talk(measured(), kBound + kDone).outcome, (Outcome{false, "cn=replica: no entry"}));
+}
+
+// ---- Alerts
+
+LdapAsk alerts() {
+  return {.alerts = true};
+}
+
+std::string done(std::int64_t id, std::uint8_t code = 0) {
+  return message(id, 0x65, result(code));
+}
+
+TEST(LdapAlerts, AreReadFromTheMonitorEntry) {
+  const Heard heard = talk(alerts(), kBound + numbers(4, {}) + done(4));
+  EXPECT_EQ(heard.outcome, (Outcome{true, "answered"}));
+  EXPECT_NE(heard.said.find("cn=monitor"), std::string::npos);
+  EXPECT_NE(heard.said.find("unavailable-alert-type\x04\x13"
+                            "degraded-alert-type"),
+            std::string::npos);
+}
+
+TEST(LdapAlerts, ThatMakeUnavailableFailAndAreNamed) {
+  EXPECT_EQ(talk(alerts(), kBound +
+                               numbers(4, {{"unavailable-alert-type", "replication"},
+                                           {"degraded-alert-type", "low-disk"}}) +
+                               done(4))
+                .outcome,
+            (Outcome{false, "cn=monitor: unavailable-alert-type replication"}));
+}
+
+TEST(LdapAlerts, ThatDegradeAreADegradedReadingAndAreNamed) {
+  EXPECT_EQ(talk(alerts(), kBound +
+                               numbers(4, {{"degraded-alert-type", "low-disk"},
+                                           {"degraded-alert-type", "queue"},
+                                           {"Degraded-Alert-Type", "x"}}) +
+                               done(4))
+                .outcome,
+            (Outcome{.passed = true,
+                     .reason = "answered",
+                     .reading = {.grade = health::Grade::degraded},
+                     .note = ", degraded-alert-type low-disk and 2 more"}));
+}
+
+TEST(LdapAlerts, ComeAfterTheEntry) {
+  LdapAsk ask = alerts();
+  ask.base = "dc=x";
+  ask.attribute = "up";
+  ask.value = ExpectedValue::parse("yes").value();
+  const std::string told = numbers(4, {}) + done(4);
+  EXPECT_EQ(talk(ask, kBound + entry("up", {"no"}) + kDone + told).outcome.reason,
+            "dc=x: up is \"no\", wanted \"yes\"");
+  EXPECT_EQ(talk(ask, kBound + entry("up", {"yes"}) + kDone + told).outcome,
+            (Outcome{true, "answered", "yes"}));
+  EXPECT_EQ(talk(ask, kBound + entry("up", {"yes"}) + kDone + done(2)).outcome.reason,
+            "answer is to another request");
+}
+
+TEST(LdapAlerts, ThatCanNotBeReadFail) {
+  EXPECT_EQ(talk(alerts(), kBound + done(4, 32)).outcome, (Outcome{false, "cn=monitor: noSuchObject"}));
+  EXPECT_EQ(talk(alerts(), kBound + message(4, 0x64, "")).outcome, (Outcome{false, "answer is not LDAP"}));
+}
+
 TEST(ExpectedValue, ComparesTextsAndNumbers) {
   using How = ExpectedValue::How;
   EXPECT_TRUE((ExpectedValue{}).passes(""));
   EXPECT_TRUE((ExpectedValue{.how = How::equal, .text = "up"}).passes("up"));
   EXPECT_FALSE((ExpectedValue{.how = How::equal, .text = "up"}).passes("UP"));
   const ExpectedValue at_most{.how = How::at_most, .number = -3};
-  for (const char* value : {"-3", "-4"}) EXPECT_TRUE(at_most.passes(value)) << value;
-  for (const char* value : {"-2", "", "-4x", "x", " -4", "-99999999999999999999"})
+  for (const char* value : {"-3", "-4", "-99999999999999999999"}) EXPECT_TRUE(at_most.passes(value)) << value;
+  for (const char* value : {"-2", "", "-4x", "x", " -4", "99999999999999999999"})
     EXPECT_FALSE(at_most.passes(value)) << value;
   const ExpectedValue at_least{.how = How::at_least, .number = 5};
   EXPECT_TRUE(at_least.passes("5"));
   EXPECT_FALSE(at_least.passes("4"));
   EXPECT_EQ(at_least.words(), "at least 5");
   EXPECT_EQ((ExpectedValue{.how = How::equal, .text = "up"}).words(), "\"up\"");
+}
+
+TEST(ExpectedValue, IsReadAsItIsConfigured) {
+  using How = ExpectedValue::How;
+  const auto read = [](const char* text) { return ExpectedValue::parse(text).value(); };
+  EXPECT_EQ(read("").how, How::any);
+  EXPECT_EQ(read(">=10").words(), "at least 10");
+  EXPECT_EQ(read("<=-3").words(), "at most -3");
+  EXPECT_EQ(read("=10").words(), "\"=10\"");
+  for (const char* text : {">=", "<=x", ">= 10", "<=1.5", ">=10 "})
+    EXPECT_FALSE(ExpectedValue::parse(text).ok()) << text;
+  EXPECT_EQ(ExpectedValue::parse(">=ten").error().message, "\">=ten\": >= must be followed by a number");
 }
 
 }  // namespace

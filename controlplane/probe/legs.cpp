@@ -34,6 +34,12 @@ StatusSet statuses_of(const Check& check) {
   return parsed ? std::move(*parsed) : StatusSet{};
 }
 
+/// One that was refused when it was configured is a text that nobody says.
+ExpectedValue expected(const Check& check) {
+  auto parsed = ExpectedValue::parse(check.expect);
+  return parsed ? std::move(*parsed) : ExpectedValue{.how = ExpectedValue::How::equal, .text = check.expect};
+}
+
 std::unique_ptr<Conversation> http(const Check& check, const Ip& address, L4Port port) {
   return http_exchange(http_request(check, address, port),
                        {.statuses = statuses_of(check), .contains = check.expect});
@@ -51,9 +57,11 @@ std::unique_ptr<Conversation> https(const Check& check, const Ip& address, L4Por
 
 LdapAsk ldap_ask(const Check& check) {
   LdapAsk ask{.version = check.version, .user = check.user, .password = check.password};
-  if (!check.path.empty() || !check.attribute.empty()) ask.base = check.path;
+  if (!check.path.empty() || !check.attribute.empty() || !check.measured.empty()) ask.base = check.path;
   ask.attribute = check.attribute;
-  if (!check.expect.empty()) ask.value = {.how = ExpectedValue::How::equal, .text = check.expect};
+  ask.value = expected(check);
+  ask.measured = check.measured;
+  ask.alerts = check.alerts;
   return ask;
 }
 
@@ -80,7 +88,7 @@ std::unique_ptr<Conversation> datagram_talk_of(const Check& check, const Ip& add
     case Kind::ntp:
       return ntp_request(means.salt);
     case Kind::snmp:
-      return snmp_get({check.secret, check.path, check.expect, check.unlike}, means.salt);
+      return snmp_get({check.secret, check.path, expected(check), check.unlike, check.weight}, means.salt);
     case Kind::wsp:
     case Kind::wtls:
     case Kind::wtp:

@@ -8,10 +8,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "controlplane/health/measures.h"
 #include "controlplane/health/reading.h"
+#include "controlplane/health/share.h"
 #include "controlplane/probe/check.h"
 
 // Performs probes. What to do with their results is decided elsewhere (health/).
@@ -35,9 +38,10 @@ struct Result {
   std::string
       reason;  ///< in words: "answered in 2 ms", "refused", "host unreachable", "status 503, wanted 200"
   std::chrono::microseconds took{0};
-  health::Reading reading = {};              ///< of a probe that passed, as its check sees it
-  health::Part failure = health::kComplete;  ///< what one that did not pass is worth
-  std::optional<std::uint32_t> weight = {};  ///< passed, and this is what the server says it can bear
+  health::Reading reading = {};                 ///< of a probe that passed, as its check sees it
+  health::Part failure = health::kComplete;     ///< what one that did not pass is worth
+  std::optional<health::Bearing> bears = {};    ///< passed, and this is what the server says it can bear
+  std::vector<health::Measured> measured = {};  ///< passed: numbers to be graded by bounds
 };
 
 /// "answered in 2 ms"

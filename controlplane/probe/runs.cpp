@@ -226,16 +226,24 @@ class Compound final : public Run {
       std::exchange(on_result, nullptr)(result.unasked ? result : summary(*value, result));
     }
 
+    /// What a part that has passed says of its server.
+    static void add(Result& all, const Result& part) {
+      all.reading = health::worse(all.reading, part.reading);
+      if (!all.bears) all.bears = part.bears;
+      all.measured.insert(all.measured.end(), part.measured.begin(), part.measured.end());
+    }
+
     /// Of a failure the reasons are those of the parts that have not passed.
     [[nodiscard]] Result summary(bool passed, const Result& last) const {
       Result all = last;
       all.passed = passed;
       all.reason = passed ? answered_in(last.took) : "";
       all.reading = {};
+      all.bears.reset();
+      all.measured.clear();
       for (std::size_t i = 0; i < results.size(); ++i) {
         all.heard |= results[i].heard;
-        if (known[i] == true) all.reading = health::worse(all.reading, results[i].reading);
-        if (known[i] == true && results[i].weight) all.weight = results[i].weight;
+        if (known[i] == true) add(all, results[i]);
         if (passed || !known[i]) continue;
         all.reason +=
             fmt::format("{}{}: {}", all.reason.empty() ? "" : "; ", expression.names()[i], results[i].reason);

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <iterator>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -105,12 +104,16 @@ std::string_view absence(std::uint8_t tag) {
   }
 }
 
-std::optional<std::uint32_t> weight_of(const std::string& number) {
-  std::uint64_t value = 0;
+std::optional<health::Bearing> weight_of(const std::string& number) {
+  std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   const bool whole = error == std::errc{} && end == number.data() + number.size();
-  if (!whole || value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(value);
+  if (!whole || value < health::kLeastWeight || value > health::kMostWeight) return std::nullopt;
+  return health::Bearing{health::Bearing::Of::itself, value};
+}
+
+std::string wanted_words(const ExpectedValue& wanted) {
+  return wanted.how == ExpectedValue::How::equal ? quoted(wanted.text) : wanted.words();
 }
 
 Outcome compare(const SnmpGet& get, const BerElement& value) {
@@ -119,14 +122,17 @@ Outcome compare(const SnmpGet& get, const BerElement& value) {
   if (!number && value.tag != kBerOctets)
     return {false, fmt::format("value of type {:#04x} is neither a number nor text", value.tag)};
   const std::string text = number ? *number : std::string(value.value);
-  const bool agrees = get.wanted.empty() || (text == get.wanted) != get.invert;
+  const bool any = get.wanted.how == ExpectedValue::How::any;
+  const bool agrees = any || get.wanted.passes(text) != get.invert;
   if (!agrees)
     return {false, get.invert ? fmt::format("value {}, not wanted", quoted(text))
-                              : fmt::format("value {}, wanted {}", quoted(text), quoted(get.wanted))};
+                              : fmt::format("value {}, wanted {}", quoted(text), wanted_words(get.wanted))};
   if (!get.weight) return {true, "answered"};
   const auto weight = number ? weight_of(*number) : std::nullopt;
-  if (!weight) return {false, fmt::format("value {} is no weight", quoted(text))};
-  return {.passed = true, .reason = "answered", .weight = weight};
+  if (!weight)
+    return {false, fmt::format("value {} is no weight from {} to {}", quoted(text), health::kLeastWeight,
+                               health::kMostWeight)};
+  return {.passed = true, .reason = "answered", .bears = weight};
 }
 
 Conversation::Turn judge(std::string_view message, const SnmpGet& get, std::string_view oid,

@@ -13,13 +13,17 @@ constexpr const char* kName = "1.3.6.1.2.1.1.5.0";
 constexpr const char* kServices = "1.3.6.1.2.1.1.7.0";
 
 std::unique_ptr<Conversation> get(const char* oid, std::string wanted) {
-  return snmp_get({.community = "public", .oid = oid, .wanted = std::move(wanted)}, kSalt);
+  return snmp_get({.community = "public", .oid = oid, .wanted = ExpectedValue::parse(wanted).value()}, kSalt);
 }
-std::unique_ptr<Conversation> get_other_than(const char* oid, std::string unwanted) {
-  return snmp_get({.community = "public", .oid = oid, .wanted = std::move(unwanted), .invert = true}, kSalt);
+std::unique_ptr<Conversation> get_other_than(const char* oid, std::string_view unwanted) {
+  return snmp_get(
+      {.community = "public", .oid = oid, .wanted = ExpectedValue::parse(unwanted).value(), .invert = true},
+      kSalt);
 }
-std::unique_ptr<Conversation> get_weight(const char* oid, std::string wanted = {}) {
-  return snmp_get({.community = "public", .oid = oid, .wanted = std::move(wanted), .weight = true}, kSalt);
+std::unique_ptr<Conversation> get_weight(const char* oid, std::string_view wanted = {}) {
+  return snmp_get(
+      {.community = "public", .oid = oid, .wanted = ExpectedValue::parse(wanted).value(), .weight = true},
+      kSalt);
 }
 
 // What net-snmp 5.9.3 sent.
@@ -101,18 +105,35 @@ TEST(Snmp, InvertedEveryOtherValuePasses) {
             failed("answer is about another object"));
 }
 
+TEST(Snmp, ANumberMayHaveABound) {
+  EXPECT_EQ(tell(get(kServices, "<=72"), {kSeventyTwo}), kPassed);
+  EXPECT_EQ(tell(get(kServices, ">=73"), {kSeventyTwo}), failed("value 72, wanted at least 73"));
+  EXPECT_EQ(tell(get_other_than(kServices, "<=72"), {kSeventyTwo}), failed("value 72, not wanted"));
+}
+
 TEST(Snmp, AWeightIsHandedOut) {
-  EXPECT_EQ(tell(get_weight(kServices), {kSeventyTwo}).outcome,
-            (Outcome{.passed = true, .reason = "answered", .weight = 72}));
-  EXPECT_EQ(tell(get_weight(kServices, "72"), {kSeventyTwo}).outcome,
-            (Outcome{.passed = true, .reason = "answered", .weight = 72}));
-  EXPECT_EQ(tell(get_weight(kServices), {response(hex("4204ffffffff"))}).outcome,
-            (Outcome{.passed = true, .reason = "answered", .weight = 4294967295}));
+  const auto weight = [](std::uint32_t number) {
+    return Outcome{
+        .passed = true, .reason = "answered", .bears = health::Bearing{health::Bearing::Of::itself, number}};
+  };
+  const auto number = [](const char* octets) { return response(hex(octets)); };
+  EXPECT_EQ(tell(get_weight(kServices), {number("020101")}).outcome, weight(1));
+  EXPECT_EQ(tell(get_weight(kServices), {number("420130")}).outcome, weight(48));
+  EXPECT_EQ(tell(get_weight(kServices, "48"), {number("420130")}).outcome, weight(48));
   EXPECT_EQ(tell(get_weight(kServices, "17"), {kSeventyTwo}), failed("value 72, wanted 17"));
-  EXPECT_EQ(tell(get_weight(kName), {kServer1}), failed("value server-1 is no weight"));
-  EXPECT_EQ(tell(get_weight(kServices), {response(hex("0201ff"))}), failed("value -1 is no weight"));
-  EXPECT_EQ(tell(get_weight(kServices), {response(hex("46050100000000"))}),
-            failed("value 4294967296 is no weight"));
+}
+
+TEST(Snmp, WhatCouldNotBeConfiguredIsNoWeight) {
+  EXPECT_EQ(tell(get_weight(kServices), {kSeventyTwo}), failed("value 72 is no weight from 1 to 48"));
+  EXPECT_EQ(tell(get_weight(kServices), {response(hex("020100"))}),
+            failed("value 0 is no weight from 1 to 48"));
+  EXPECT_EQ(tell(get_weight(kServices), {response(hex("420131"))}),
+            failed("value 49 is no weight from 1 to 48"));
+  EXPECT_EQ(tell(get_weight(kName), {kServer1}), failed("value server-1 is no weight from 1 to 48"));
+  EXPECT_EQ(tell(get_weight(kServices), {response(hex("0201ff"))}),
+            failed("value -1 is no weight from 1 to 48"));
+  EXPECT_EQ(tell(get_weight(kServices), {response(hex("46050100000001"))}),
+            failed("value 4294967297 is no weight from 1 to 48"));
 }
 
 TEST(Snmp, WhatIsNotThereIsNamed) {

@@ -40,7 +40,10 @@ std::unique_ptr<Conversation> conversation(unsigned choice) {
     case 0:
       return dns_query("www.lab.test", DnsType::a, kSalt);
     case 1:
-      return snmp_get({.community = std::string(kSecret), .oid = "1.3.6.1.2.1.1.7.0", .wanted = "72"}, kSalt);
+      return snmp_get({.community = std::string(kSecret),
+                       .oid = "1.3.6.1.2.1.1.7.0",
+                       .wanted = {.how = ExpectedValue::How::equal, .text = "72"}},
+                      kSalt);
     case 2:
       return snmp_get({.community = std::string(kSecret), .oid = "1.3.6.1", .weight = true}, kSalt);
     case 3:

@@ -15,19 +15,27 @@
 #include "controlplane/probe/dialogue.h"
 #include "controlplane/probe/heard.h"
 #include "controlplane/probe/ldap.h"
+#include "controlplane/probe/ldap_watch.h"
 #include "controlplane/probe/rtsp.h"
 
 namespace {
 
 using namespace headgate::probe;
 
-enum Kind : std::uint8_t { kAgent, kRtsp, kFtp, kFtpPassive, kLdap, kLdapEntry, kKinds };
+enum Kind : std::uint8_t { kAgent, kRtsp, kFtp, kFtpPassive, kLdap, kLdapEntry, kLdapAlerts, kWatch, kKinds };
 
-const LdapAsk kAsk{.user = "cn=x",
-                   .password = "secret",
-                   .base = "cn=monitor",
-                   .attribute = "a",
-                   .value = {.how = ExpectedValue::How::at_most, .number = 10}};
+LdapAsk entry_ask() {
+  return {.user = "cn=x",
+          .password = "secret",
+          .base = "cn=monitor",
+          .attribute = "a",
+          .value = {.how = ExpectedValue::How::at_most, .number = 10},
+          .measured = {"b"}};
+}
+
+LdapAsk alerts_ask() {
+  return {.user = "cn=x", .password = "secret", .alerts = true};
+}
 
 std::unique_ptr<Conversation> client(std::uint8_t kind) {
   switch (kind % kKinds) {
@@ -38,13 +46,24 @@ std::unique_ptr<Conversation> client(std::uint8_t kind) {
     case kFtp:
     case kFtpPassive:
       return std::make_unique<Dialogue>(ftp_script("health"));
+    case kLdapAlerts:
+      return ldap(alerts_ask());
     default:
-      return ldap(kAsk);
+      return ldap(entry_ask());
   }
 }
 
 std::string message(std::int64_t id, std::uint8_t operation, std::string_view content) {
   return ber(kBerSequence, ber_integer(id) + ber(operation, content));
+}
+
+const std::string kLetIn = message(1, 0x61, std::string("\x0a\x01\0\x04\0\x04\0", 7));
+
+/// The fuzzer's octets as attributes of an entry, and what is left of them.
+std::string entry(std::int64_t id, std::string_view& data) {
+  const auto attributes = data.substr(0, data.size() / 2);
+  data.remove_prefix(attributes.size());
+  return message(id, 0x64, ber(kBerOctets, "") + ber(kBerSequence, ber(kBerSequence, attributes)));
 }
 
 /// What comes before the fuzzer's octets, so that they reach what is behind a login.
@@ -55,12 +74,12 @@ std::string opening(std::uint8_t kind, std::string_view& data) {
       return data.starts_with("2") ? "" : login;
     case kFtpPassive:
       return login + "500 no\r\n227 (";
-    case kLdapEntry: {
-      const auto entry = data.substr(0, data.size() / 2);
-      data.remove_prefix(entry.size());
-      return message(1, 0x61, std::string("\x0a\x01\0\x04\0\x04\0", 7)) +
-             message(2, 0x64, ber(kBerOctets, "") + ber(kBerSequence, ber(kBerSequence, entry)));
-    }
+    case kLdapEntry:
+      return kLetIn + entry(2, data);
+    case kLdapAlerts:
+      return kLetIn + entry(4, data);
+    case kWatch:
+      return data.starts_with("0") ? "" : kLetIn;
     default:
       return "";
   }
@@ -88,6 +107,25 @@ Heard play(Conversation& conversation, std::string_view server, std::size_t piec
   return out;
 }
 
+/// The whole of a watch.
+LdapWatch::Turn watch(std::string_view server, std::size_t piece) {
+  LdapWatch client({"cn=x", "secret"});
+  LdapWatch::Turn all = client.begin();
+  for (; !all.over && !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
+    LdapWatch::Turn turn = client.hear(server.substr(0, piece));
+    all = {all.say + turn.say, all.alerts + turn.alerts, std::move(turn.over)};
+  }
+  return all;
+}
+
+void check_watch(std::string_view server, std::size_t piece) {
+  const LdapWatch::Turn whole = watch(server, server.size());
+  if (whole != watch(server, 1) || whole != watch(server, piece)) std::abort();
+  if (!whole.over) return;
+  if (whole.over->empty() || whole.over->size() > 300 || whole.over->find("secret") != std::string::npos)
+    std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -98,6 +136,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
   std::string server = opening(kind, rest);
   server += rest;
+  if (kind % kKinds == kWatch) {
+    check_watch(server, piece);
+    return 0;
+  }
   const Heard whole = play(*client(kind), server, server.size(), second);
   if (whole != play(*client(kind), server, 1, second)) std::abort();
   if (whole != play(*client(kind), server, piece, second)) std::abort();
