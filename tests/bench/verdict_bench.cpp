@@ -141,6 +141,12 @@ class NoKernel final : public kernel::Kernel {
   Mac mac_of(const std::string&) override { return {}; }
 };
 
+class NoWatcher final : public probe::Watcher {
+ public:
+  void start(probe::WatchId, const probe::Watch&, Events) override {}
+  void cancel(probe::WatchId) override {}
+};
+
 class NoStateServer final : public daemon::StateServer {
  public:
   Status listen(const std::optional<daemon::Endpoint>&) override { return Done{}; }
@@ -183,7 +189,7 @@ class Bed {
          .on_absent = [] {},
          .on_report = [](const forwarding::Report&) {}});
     engine_ = std::make_unique<daemon::Engine>(
-        daemon::Seams{kernel_, *link_, prober_, timers_, clock_, state_server_}, directory_, "boot",
+        daemon::Seams{kernel_, *link_, prober_, timers_, clock_, state_server_, watcher_}, directory_, "boot",
         [](const telemetry::Line&) {});
     engine_->start();
     link_->start();
@@ -244,6 +250,7 @@ class Bed {
   SystemClock clock_;
   NoKernel kernel_;
   NoStateServer state_server_;
+  NoWatcher watcher_;
   Answering prober_{context_};
   std::unique_ptr<Told> told_;
   std::unique_ptr<link::SocketLink> link_;

@@ -67,7 +67,7 @@ void check(const Outcome& outcome) {
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   const std::string& reason = outcome.reason;
   require(!reason.empty() && reason.size() < 200 && std::ranges::all_of(reason, printable));
-  require(outcome.passed || !outcome.weight);
+  require(outcome.passed || !outcome.bears);
 }
 
 Conversation::Turn tell(unsigned choice, std::string_view message) {

@@ -6,7 +6,7 @@ PACKAGES="meson ninja-build pkg-config g++ ccache clang-14 libclang-rt-14-dev cl
   librte-net-null23 libbpf-dev libxdp-dev protobuf-compiler libprotobuf-dev libgtest-dev libgmock-dev
   libbenchmark-dev libboost1.81-dev libssl-dev libmnl-dev libnftables-dev libedit-dev libfmt-dev
   nginx-light apache2-bin vsftpd haproxy dovecot-imapd dovecot-pop3d postfix bind9 snmpd freeradius tftpd-hpa chrony kamailio slapd
-  redis-server wrk iproute2 iputils-ping nftables ethtool tcpdump python3 curl openssl procps util-linux systemd"
+  389-ds-base redis-server wrk iproute2 iputils-ping nftables ethtool tcpdump python3 curl openssl procps util-linux systemd"
 
 # inn2 refuses to be configured on a machine without a domain: what the tests use of it is unpacked beside, with its libraries.
 PACKAGES="$PACKAGES libcanlock3 libdb5.3 libperl5.36 libpython3.11"
