@@ -195,7 +195,7 @@ TEST(LdapMeasures, AllAreReadInOneSearch) {
 TEST(LdapMeasures, OfSeveralValuesTheHighestCounts) {
   LdapAsk ask = measured();
   ask.measured = {"missing"};
-  EXPECT_EQ(talk(ask, kBound + entry("missing", {"3", "20", "100"}) + kDone).outcome.measured,
+  EXPECT_EQ(talk(ask, kBound + entry("missing", {"3", "100", "20"}) + kDone).outcome.measured,
             (std::vector<health::Measured>{{"missing", 100}}));
 }
 
