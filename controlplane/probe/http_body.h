@@ -9,13 +9,16 @@
 namespace headgate::probe {
 
 /// Looks for a text in the body of a reply, in whatever way the body is framed (RFC 9112, 6). Keeps no more
-/// of it than the text is long.
+/// of it than the text is long. Without a text it looks for the end.
 class HttpBody {
  public:
   /// How much of a body is searched.
   static constexpr std::size_t kMost = 64 * 1024;
+  /// How much of one of which only the end is looked for.
+  static constexpr std::size_t kMostToTheEnd = 16 * 1024 * 1024;
   enum class Find { more, found, lacking, malformed };
 
+  /// Empty: nothing is looked for, and `lacking` says that the body is there to its end.
   explicit HttpBody(std::string wanted) : wanted_(std::move(wanted)) {}
 
   /// A line of the headers, without its end: what it says about the body's length counts.
@@ -24,6 +27,8 @@ class HttpBody {
   [[nodiscard]] Find begin(bool none);
   /// The next octets behind the headers. Called until there is a finding.
   [[nodiscard]] Find append(std::string_view bytes);
+  /// Whether it is the end of the stream that ends the body.
+  [[nodiscard]] bool ends_with_stream() const { return !chunked_ && !length_; }
   /// How much of the body has been searched.
   [[nodiscard]] std::size_t octets() const { return octets_; }
   /// What is malformed, in words.
@@ -35,6 +40,7 @@ class HttpBody {
   void set_length(std::string_view value);
   [[nodiscard]] Find malformed(std::string_view complaint);
   [[nodiscard]] Find search(std::string_view data);
+  [[nodiscard]] Find pass_over(std::string_view data);
   [[nodiscard]] Find search_chunks(std::string_view bytes);
   [[nodiscard]] Find chunk_data(std::string_view& bytes);
   [[nodiscard]] Find chunk_octet(char c);

@@ -10,6 +10,8 @@
 namespace headgate::probe {
 namespace {
 
+constexpr unsigned kSwitching = 101;  ///< after which nothing follows
+
 bool digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -82,10 +84,9 @@ void HttpReply::judge_status() {
   const unsigned status =
       static_cast<unsigned>((digits[0] - '0') * 100 + (digits[1] - '0') * 10 + digits[2] - '0');
   status_ = status;
-  constexpr unsigned kSwitching = 101;  // after which nothing follows
-  const bool wanted = wish_.statuses.has(status);
+  const bool wanted = !wish_.whole && wish_.statuses.has(status);
   interim_ = !wanted && status / 100 == 1 && status != kSwitching;
-  if (interim_) return;
+  if (interim_ || wish_.whole) return;
   if (!wanted) return fail(fmt::format("status {}, wanted {}", digits, wish_.statuses.text()));
   if (wish_.contains.empty()) outcome_ = Outcome{true, fmt::format("status {}", digits)};
 }
@@ -105,19 +106,22 @@ void HttpReply::end_line() {
 void HttpReply::end_head() {
   part_ = interim_ ? Part::status : Part::body;
   if (interim_) return status_.reset();
-  judge_body(body_.begin(status_ == 204u || status_ == 304u));
+  judge_body(body_.begin(status_ == kSwitching || status_ == 204u || status_ == 304u));
 }
 
 void HttpReply::judge_body(HttpBody::Find find) {
   if (find == HttpBody::Find::found) outcome_ = Outcome{true, fmt::format("status {}", *status_)};
   if (find == HttpBody::Find::malformed) fail(std::string(body_.complaint()));
-  if (find == HttpBody::Find::lacking)
+  if (find != HttpBody::Find::lacking) return;
+  if (wish_.whole)
+    outcome_ = Outcome{true, fmt::format("status {}", *status_)};
+  else
     fail(fmt::format("body lacks \"{}\" (read {} octets)", quoted(wish_.contains), body_.octets()));
 }
 
 Outcome HttpReply::end() {
   if (outcome_) return *outcome_;
-  if (part_ == Part::body)
+  if (part_ == Part::body && (!wish_.whole || body_.ends_with_stream()))
     judge_body(HttpBody::Find::lacking);
   else
     fail(head_ == 0 ? "closed without an answer" : "answer is cut short");

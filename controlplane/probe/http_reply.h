@@ -18,12 +18,14 @@ namespace headgate::probe {
 struct HttpWish {
   StatusSet statuses = {};
   std::string contains = {};             ///< what its body must hold; empty: the body is not read
+  bool whole = false;                    ///< any status will do, but the answer must be whole
   std::string_view version = "HTTP/1.";  ///< how its status line begins, without the last digit
 };
 
 /// Decides by the status line, as soon as the three digits and what follows them are there; headers are not
-/// waited for, nor a body of which nothing is wanted. Accepts any minor version, with or without a reason
-/// phrase, lines ended by CR LF or LF. Interim replies (1xx) are passed over unless they are wanted.
+/// waited for, nor a body of which nothing is wanted, unless the whole answer is. Accepts any minor version,
+/// with or without a reason phrase, lines ended by CR LF or LF. Interim replies (1xx) are passed over unless
+/// they are wanted.
 class HttpReply {
  public:
   /// How much of a line is read; a longer status line without its status is no HTTP.
@@ -37,6 +39,8 @@ class HttpReply {
   const std::optional<Outcome>& append(std::string_view bytes);
   /// The stream has ended: decides if that has not happened yet.
   Outcome end();
+  /// Of the reply, once it is known; of an interim one as long as that is read.
+  [[nodiscard]] std::optional<unsigned> status() const { return status_; }
 
  private:
   enum class Part { status, headers, body };

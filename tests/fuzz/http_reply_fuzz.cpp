@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Feeds the HTTP reply parser whatever a server may send, whole and split at every place that the first byte
-// chooses, with or without a text that its body must hold: the verdict must not depend on the split, must
-// never be taken back, and passes only what has a wanted status and holds the text.
+// chooses, with or without a text that its body must hold, or read to its end: the verdict must not depend on
+// the split, must never be taken back, and passes only what has a wanted status and holds the text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,14 +21,16 @@ HttpWish wish_of(std::uint8_t choice) {
   HttpWish wish;
   if (choice & 1) wish.contains = choice & 2 ? "aab" : "x";
   if (choice & 4) wish.statuses = StatusSet::parse("100,200-299").value();
+  wish.whole = (choice & 8) != 0;
+  if (wish.whole) wish.contains.clear();
   return wish;
 }
 
 /// What must be in the bytes for a verdict of success.
 bool can_pass(const HttpWish& wish, std::string_view bytes) {
   return bytes.size() >= 13 && bytes.substr(0, 7) == "HTTP/1." &&
-         (bytes.find(" 200") != bytes.npos || wish.statuses != StatusSet()) &&
-         (wish.contains.size() < 2 || bytes.find('a') != bytes.npos);
+         (wish.whole || bytes.find(" 200") != bytes.npos || wish.statuses != StatusSet()) &&
+         (wish.whole || wish.contains.size() < 2 || bytes.find('a') != bytes.npos);
 }
 
 }  // namespace
