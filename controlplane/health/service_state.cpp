@@ -26,23 +26,6 @@ Step settled(State state, Health health) {
   return {state, {Report{health}}};
 }
 
-/// Whether the failures within the window are one whole with a fresh one; if not, it is remembered with them.
-/// There is room: each is worth kLeastPart at least.
-bool whole(std::array<Partial, kMostPartials>& partials, const Partial& fresh, std::chrono::seconds window) {
-  std::array<Partial, kMostPartials> kept{};
-  std::size_t count = 0;
-  Part sum = fresh.part;
-  for (const Partial& old : partials) {
-    if (old.part == 0 || fresh.at - old.at >= window) continue;
-    kept[count++] = old;
-    sum += old.part;
-  }
-  if (sum >= kComplete) return true;
-  kept[count] = fresh;
-  partials = kept;
-  return false;
-}
-
 Step failed(const Policy& policy, State state, const Partial& fresh) {
   state.awaiting = false;
   state.successes = 0;
@@ -122,6 +105,30 @@ Step policy_changed(const Policy& policy, State state) {
 }
 
 }  // namespace
+
+bool whole(Partials& partials, const Partial& fresh, std::chrono::seconds window) {
+  Partials kept{};
+  std::size_t count = 0;
+  Part sum = fresh.part;
+  for (const Partial& old : partials) {
+    if (old.part == 0 || fresh.at - old.at >= window) continue;
+    kept[count++] = old;
+    sum += old.part;
+  }
+  if (sum >= kComplete) return true;
+  kept[count] = fresh;
+  partials = kept;
+  return false;
+}
+
+Part counted(const Policy& policy, const State& state, Moment now) {
+  if (policy.window.count() == 0) return state.failed;
+  if (state.health == Health::down) return kComplete;
+  Part sum = 0;
+  for (const Partial& old : state.partials)
+    if (now - old.at < policy.window) sum += old.part;
+  return sum;
+}
 
 Step step(const Policy& policy, const State& state, const Event& event) {
   const Step ignored{state, {}};

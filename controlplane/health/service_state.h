@@ -59,6 +59,11 @@ struct Partial {
 /// A failure counts as so much at least, so that no more of them than this are less than a whole.
 constexpr Part kLeastPart = 10;
 constexpr std::size_t kMostPartials = (kComplete - 1) / kLeastPart;
+using Partials = std::array<Partial, kMostPartials>;  ///< oldest first, none behind them
+
+/// Whether the failures within the window are one whole with a fresh one; if not, it is remembered with them.
+/// There is room: each is worth kLeastPart at least.
+[[nodiscard]] bool whole(Partials& partials, const Partial& fresh, std::chrono::seconds window);
 
 struct State {
   Health health = Health::unknown;
@@ -69,7 +74,7 @@ struct State {
   Attempt attempt = 0;     ///< the latest probe sent
   bool awaiting = false;   ///< that probe is still unanswered
   bool early = false;      ///< an early probe was already sent since the last regular one
-  std::array<Partial, kMostPartials> partials{};  ///< of the window while it is not down, oldest first
+  Partials partials{};     ///< of the window while it is not down
 
   bool operator==(const State&) const = default;
 };
@@ -129,6 +134,9 @@ struct Step {
 /// early probe takes the place of the next regular one, so that it too has the whole interval to answer;
 /// there is at most one of them between two regular probes, so that traffic can at most double the rate.
 [[nodiscard]] Step step(const Policy& policy, const State& state, const Event& event);
+
+/// What the failures that count at present are worth, in hundredths of a complete one.
+[[nodiscard]] Part counted(const Policy& policy, const State& state, Moment now);
 
 std::ostream& operator<<(std::ostream& out, Health health);
 std::ostream& operator<<(std::ostream& out, const State& state);
