@@ -46,6 +46,18 @@ std::string change_line(const forwarding::Change& change) {
 /// Thousandths in a percent.
 constexpr unsigned kThousandthsOfAPercent = 10;
 
+std::string deed_line(const forwarding::Deed& deed) {
+  return fmt::format("            {}  {} {}\n", date_text(deed.unix_ms()),
+                     deed.failover() ? "failover" : "restart", deed.outcome());
+}
+
+/// What failures count at present, when they are not complete ones in a row.
+std::string parts_text(const control::TargetStatus& target) {
+  constexpr std::uint32_t kWhole = 100;
+  if (target.failed() == target.failures_in_row() * kWhole) return {};
+  return fmt::format("; failures that count: {:g} complete", static_cast<double>(target.failed()) / kWhole);
+}
+
 std::string target_lines(const control::TargetStatus& target) {
   std::string text = fmt::format("    {} {}, health {}, {}{}", port_name_of(target.rport()),
                                  protocol_text(target.protocol()), target.check(), state_text(target.state()),
@@ -56,10 +68,12 @@ std::string target_lines(const control::TargetStatus& target) {
   if (!target.buddy().empty())
     text += fmt::format("        takes no new sessions: its buddy {} is not up\n", target.buddy());
   text += checks_line(target);
-  text += fmt::format("        in a row: {} failed, {} passed\n", target.failures_in_row(),
-                      target.successes_in_row());
+  text += fmt::format("        in a row: {} failed, {} passed{}\n", target.failures_in_row(),
+                      target.successes_in_row(), parts_text(target));
   text += target.change().empty() ? "        no changes\n" : "        changes, the latest last:\n";
   for (const forwarding::Change& change : target.change()) text += change_line(change);
+  if (!target.deed().empty()) text += "        restarts and failovers, the latest last:\n";
+  for (const forwarding::Deed& deed : target.deed()) text += deed_line(deed);
   return text;
 }
 

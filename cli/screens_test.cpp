@@ -128,7 +128,9 @@ TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
     real { number: 1 name: "web" rip: "10.10.2.11" state: UP since_unix_ms: 1196367876000
       target { real: 1 rport: 8080 protocol: 6 check: "http" state: DEGRADED since_unix_ms: 1196367876000
         reason: "answered in 1200 ms, slower than 1000 ms" last_check_unix_ms: 1196367886000 took_us: 1200345
-        next_check_unix_ms: 1196367888000 successes_in_row: 17 score: 4 share: 500
+        next_check_unix_ms: 1196367888000 successes_in_row: 17 score: 4 failed: 50 share: 500
+        deed { unix_ms: 1196367811000 outcome: "failed: ended with status 3" }
+        deed { unix_ms: 1196367821000 failover: true outcome: "done in 1.2 s" }
         change { unix_ms: 1196367800000 from: UNKNOWN to: UP reason: "answered in 2 ms" }
         change { unix_ms: 1196367810000 from: UP to: DOWN reason: "refused" }
         change { unix_ms: 1196367876000 from: DOWN to: DEGRADED reason: "answered in 1100 ms, slower than 1000 ms" } }
@@ -139,11 +141,14 @@ TEST(Screens, HealthIsTheChecksOfAServerAndTheirChanges) {
             "    8080 tcp, health http, degraded since Nov 29 20:24:36, score 4, weight 50 %\n"
             "        answered in 1200 ms, slower than 1000 ms\n"
             "        last check Nov 29 20:24:46, took 1200.3 ms; next check Nov 29 20:24:48\n"
-            "        in a row: 0 failed, 17 passed\n"
+            "        in a row: 0 failed, 17 passed; failures that count: 0.5 complete\n"
             "        changes, the latest last:\n"
             "            Nov 29 20:23:20  not checked -> up, answered in 2 ms\n"
             "            Nov 29 20:23:30  up -> FAILED, refused\n"
             "            Nov 29 20:24:36  FAILED -> degraded, answered in 1100 ms, slower than 1000 ms\n"
+            "        restarts and failovers, the latest last:\n"
+            "            Nov 29 20:23:31  restart failed: ended with status 3\n"
+            "            Nov 29 20:23:41  failover done in 1.2 s\n"
             "    dns udp, health none, up\n"
             "        no result yet\n"
             "        last check: none yet; next check none\n"

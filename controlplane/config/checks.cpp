@@ -81,10 +81,18 @@ void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wis
   wish.settings.attribute = check.attr();
   wish.settings.alerts = check.alerts();
   for (const Bound& bound : check.bound()) wish.settings.measured.push_back(bound.attribute());
+  wish.settings.ports = check.ports();
+  wish.settings.failnow = check.failnow();
   if (check.type() == HEALTH_SCRIPT)
     fill_script(config, number_behind("", check.content()).value_or(0), wish);
   if (check.type() == HEALTH_SNMP) fill_snmp(config, number_behind("", check.content()).value_or(0), wish);
   wish.settings.invert = check.invert();
+}
+
+/// How long failures and restarts count that are not told otherwise.
+std::chrono::seconds ten_checks(const health::Policy& policy) {
+  constexpr int kChecks = 10;
+  return kChecks * std::max(policy.inter, std::chrono::seconds(1));
 }
 
 }  // namespace
@@ -155,10 +163,22 @@ health::Policy policy_of(const Config& config, const Real& real, const std::stri
   if (check->has_retry()) policy.retry = check->retry();
   if (check->has_restr()) policy.restr = check->restr();
   policy.timeout = std::chrono::seconds(check->timeout());
+  policy.window = std::chrono::seconds(check->window());
+  if (check->window() == 0 && check->type() == HEALTH_APP) policy.window = ten_checks(policy);
   constexpr health::Measure kMicroseconds = 1000;
   policy.response = response_bands(*check, kMicroseconds);
   policy.measures = bounds_of(*check);
   return policy;
+}
+
+health::Remedies remedies_of(const Config& config, const Real& real, const std::string& health) {
+  const HealthCheck* check = find_check(config, health);
+  if (check == nullptr) return {};
+  const health::Policy policy = policy_of(config, real, health);
+  return {.restart = check->restart(),
+          .failover = check->failover(),
+          .rcount = check->rcount(),
+          .window = policy.window.count() == 0 ? ten_checks(policy) : policy.window};
 }
 
 }  // namespace headgate::config

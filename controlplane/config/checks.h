@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "controlplane/health/remedy.h"
 #include "controlplane/health/service_state.h"
 #include "controlplane/probe/check.h"
 #include "controlplane/probe/resolve.h"
@@ -34,5 +35,7 @@ namespace headgate::config {
 
 /// How often a real server is checked by that word, and what takes it down.
 [[nodiscard]] health::Policy policy_of(const Config& config, const Real& real, const std::string& health);
+/// What is done about a service of a real server that fails by that word.
+[[nodiscard]] health::Remedies remedies_of(const Config& config, const Real& real, const std::string& health);
 
 }  // namespace headgate::config

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controlplane/config/roles.h"
+#include "controlplane/health/remedy.h"
 #include "controlplane/health/service_state.h"
 #include "controlplane/kernel/plan.h"
 #include "controlplane/probe/check.h"
@@ -32,6 +33,7 @@ struct Target {
   Ip address;
   probe::Check check;
   health::Policy policy;
+  health::Remedies remedies = {};
   bool enabled = false;      ///< its real server is
   std::uint32_t weight = 1;  ///< of its real server
   /// The targets of its backup, when it does not take over from that as soon as it is up again (preempt dis).

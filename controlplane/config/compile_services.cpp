@@ -125,6 +125,7 @@ Target target_from(const Config& config, const FlatService& from, const Player& 
   return {.address = address_of(real.rip()),
           .check = check_of(config, from.virt, from.service, &real, *player.checked_by, from.protocol),
           .policy = policy_of(config, real, health_word(&real, *player.checked_by)),
+          .remedies = remedies_of(config, real, health_word(&real, *player.checked_by)),
           .enabled = real.enabled(),
           .weight = real.weight(),
           .yields_to = {}};

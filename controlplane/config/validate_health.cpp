@@ -8,6 +8,7 @@
 #include "controlplane/config/bounds.h"
 #include "controlplane/config/checks.h"
 #include "controlplane/config/validate.h"
+#include "controlplane/config/validate_remedies.h"
 #include "controlplane/probe/ber.h"
 #include "controlplane/probe/dns.h"
 #include "controlplane/probe/expected_value.h"
@@ -21,7 +22,6 @@ namespace headgate::config {
 namespace {
 
 using probe::Kind;
-using Wrong = std::function<void(std::string)>;
 
 constexpr const char* kNoSecret = "a check by RADIUS needs /cfg/slb/secret";
 
@@ -83,6 +83,7 @@ bool has_port(const std::string& content) {
 void check_content(const Config& config, Kind kind, const std::string& content, const Wrong& wrong) {
   if (kind == Kind::logexp) return check_expression(config, content, wrong);
   if (one_of(kind, {Kind::radius, Kind::radiusacs}) && config.slb().secret().empty()) wrong(kNoSecret);
+  if (kind == Kind::app) check_pages(content, wrong);
   if (content.empty()) return;
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
   if (http && content.starts_with("//") && content.find('/', 2) == 2)
@@ -113,9 +114,11 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
   const bool http = one_of(kind, {Kind::http, Kind::httphead, Kind::https});
   const bool below = one_of(kind, {Kind::icmp, Kind::arp, Kind::link});
   const bool ldap = kind == Kind::ldap;
+  const bool app = kind == Kind::app;
   const bool bare = below || one_of(kind, {Kind::tcp, Kind::sslh, Kind::ntp, Kind::sipoptions, Kind::agent});
   for (const Use& use : std::initializer_list<Use>{
-           {check.dport() != 0, "dport", !below && !one_of(kind, {Kind::script, Kind::logexp})},
+           {check.dport() != 0, "dport",
+            !below && !one_of(kind, {Kind::script, Kind::logexp}) && (!app || !check.content().empty())},
            {!check.content().empty(), "content", !bare},
            {!check.status().empty(), "status", http},
            {!check.expect().empty(), "expect",
@@ -127,7 +130,9 @@ void check_uses(const HealthCheck& check, Kind kind, const Wrong& wrong) {
            {check.alerts(), "alerts", ldap},
            {check.verify(), "verify", kind == Kind::https},
            {!check.ca().empty(), "ca", kind == Kind::https && check.verify()},
-           {!check.reply(), "reply", kind == Kind::udp}})
+           {!check.reply(), "reply", kind == Kind::udp},
+           {!check.ports().empty(), "ports", app},
+           {!check.failnow().empty(), "failnow", app && !check.content().empty()}})
     if (use.set && !use.fits) wrong(fmt::format("{} has no use for {}", probe::word_of(kind), use.word));
 }
 
@@ -170,6 +175,8 @@ void check_named(const Config& config, const HealthCheck& check, const Wrong& wr
   check_uses(check, kind, wrong);
   if (check.has_user() && check.pass().empty())  // RFC 4513, 5.1.2
     wrong("user needs pass: a login without a password proves nothing");
+  if (kind == Kind::app) check_app(check, wrong);
+  check_remedies(check, wrong);
   if (!check.status().empty())
     if (const auto parsed = probe::StatusSet::parse(check.status()); !parsed)
       wrong("status: " + parsed.error().message);
@@ -204,6 +211,7 @@ void check_own_word(const Config& config, const Real& real, const Wrong& wrong) 
 
 void check_word(const Config& config, const Group& group, const std::string& word, const Wrong& wrong) {
   if (!has_object(config, word)) return wrong(missing(word));
+  if (word == "app" && group.content().empty()) wrong("health app needs content: the pages that are fetched");
   if (const auto kind = probe::kind_named(word))
     check_content(config, *kind, group.content(), wrong);
   else if (!group.content().empty())

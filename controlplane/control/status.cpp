@@ -72,8 +72,10 @@ void add_target(const Look& look, const config::TargetKey& key, const Watched& w
   status.set_share(watched.share);
   status.set_took_us(static_cast<std::uint64_t>(watched.took.count()));
   status.set_next_check_unix_ms(look.monitor.next_check_unix_ms(watched));
+  status.set_failed(look.monitor.failed(watched));
   if (look.around.changes_of != key.real) return;
   for (const daemon::Change& change : watched.changes) *status.add_change() = daemon::to_message(change);
+  for (const daemon::Deed& deed : watched.deeds) *status.add_deed() = daemon::to_message(deed);
 }
 
 void add_real(const Look& look, const config::Real& real, StatusReply& reply) {

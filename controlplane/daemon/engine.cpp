@@ -80,12 +80,22 @@ Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boo
       }),
       store_(state_dir, boot_id),
       candidates_(state_dir + "/candidates"),
-      monitor_(seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); }),
-      alerts_(
-          seams.watcher, seams.timers,
-          {.on_alert = [this](const TargetKey& key) { monitor_.traffic_failed(key); },
-           .on_lost =
-               [this](std::string sentence) { note(Severity::warning, "slb: " + std::move(sentence)); }}) {}
+      monitor_(
+          seams.prober, seams.timers, seams.clock, [this](const TargetKey& key) { on_verdict(key); },
+          notices()),
+      alerts_(seams.watcher, seams.timers,
+              {.on_alert = [this](const TargetKey& key) { monitor_.traffic_failed(key); },
+               .on_lost =
+                   [this](std::string sentence) { note(Severity::warning, "slb: " + std::move(sentence)); }}),
+      deeds_(monitor_, seams.actions,
+             {.note = [this](Severity severity, std::string text,
+                             std::string subject) { note(severity, std::move(text), std::move(subject)); },
+              .changed = [this] { keep_states_soon(); }}) {}
+
+Notices Engine::notices() {
+  return {.on_failure = [this](const TargetKey& key, health::Part part) { deeds_.failed(key, part); },
+          .on_remedy = [this](const TargetKey& key, health::Remedy remedy) { deeds_.begin(key, remedy); }};
+}
 
 void Engine::note(Severity severity, std::string text, std::string subject) {
   log_.add(seams_.clock.unix_ms(), severity, std::move(text), std::move(subject));
@@ -339,6 +349,16 @@ Status Engine::keep_states() {
   Status kept = store_.keep_states(monitor_.whole(Monitor::History::told));
   states_changed_ = !kept.ok();
   return kept;
+}
+
+/// A headgated that is killed must not do again what this one has begun.
+void Engine::keep_states_soon() {
+  states_changed_ = true;
+  if (std::exchange(keeping_, true)) return;
+  seams_.timers.after(kGathered, [this] {
+    keeping_ = false;
+    if (states_changed_) (void)keep_states();
+  });
 }
 
 void Engine::every_five_seconds() {

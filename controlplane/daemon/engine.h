@@ -3,11 +3,13 @@
 
 #include <deque>
 
+#include "controlplane/action/actions.h"
 #include "controlplane/config/candidate.h"
 #include "controlplane/config/plan.h"
 #include "controlplane/config/store.h"
 #include "controlplane/daemon/alert_watches.h"
 #include "controlplane/daemon/announcer.h"
+#include "controlplane/daemon/deeds.h"
 #include "controlplane/daemon/monitor.h"
 #include "controlplane/dataplane_link/dataplane.h"
 #include "controlplane/kernel/kernel.h"
@@ -27,6 +29,7 @@ struct Seams {
   const Clock& clock;
   StateServer& state_server;
   probe::Watcher& watcher;
+  action::Actions& actions;
 };
 
 /// Averages of the number of sessions, from one sample a second; over what there is until there are enough.
@@ -98,6 +101,7 @@ class Engine {
   void publish_running();
   void send_states(forwarding::States states);
   void on_verdict(const TargetKey& key);
+  [[nodiscard]] Notices notices();
   void announce_soon();
   void announce();
   void reconcile_kernel();
@@ -107,6 +111,7 @@ class Engine {
   void begin_probing();
   Status keep_states();
   void tell_links();
+  void keep_states_soon();
   void take_stats(const forwarding::Stats& stats);
   void tell_measured();
   void watch_attacks();
@@ -119,6 +124,7 @@ class Engine {
   config::CandidateBook candidates_;
   Monitor monitor_;
   AlertWatches alerts_;
+  Deeds deeds_;
   config::Running running_;
   config::Config saved_;
   config::Compiled compiled_;
@@ -135,6 +141,7 @@ class Engine {
   bool gathering_ = false;                                 ///< something was told just now
   bool gathered_ = false;                                  ///< and something is to be told since
   bool states_changed_ = true;                             ///< since they were last stored
+  bool keeping_ = false;                                   ///< they are about to be stored
   bool booted_ = false;                                    ///< this is the first start since the machine's
   bool withheld_ =
       false;  ///< the configuration was lost: neither dataplane nor kernel is touched before an apply

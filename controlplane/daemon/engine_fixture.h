@@ -108,6 +108,7 @@ class FakeProber final : public probe::Prober {
   std::map<std::pair<std::uint32_t, L4Port>, std::vector<health::Measured>> measured;
   std::map<std::pair<std::uint32_t, L4Port>, health::Bearing> bears;  ///< what they say of their weight
   health::Part failure = health::kComplete;  ///< what it is worth when one of `down` answers
+  bool failover = false;                     ///< and whether it demands that
   int probes = 0;
   int given_up = 0;  ///< of these, those that took the place of one without an answer
   std::map<std::pair<std::uint32_t, L4Port>, std::vector<milliseconds>> sent;  ///< when
@@ -127,7 +128,8 @@ class FakeProber final : public probe::Prober {
             .reading = reading == readings.end() ? health::Reading{} : reading->second,
             .failure = failure,
             .bears = bearing == bears.end() || !up ? std::nullopt : std::optional(bearing->second),
-            .measured = numbers == measured.end() ? std::vector<health::Measured>{} : numbers->second};
+            .measured = numbers == measured.end() ? std::vector<health::Measured>{} : numbers->second,
+            .failover = failover && !up};
   }
 
   FakeTime& time_;
@@ -161,6 +163,32 @@ class FakeWatcher final : public probe::Watcher {
 
   std::map<probe::WatchId, Held> held;
   int started = 0;
+};
+
+/// What is done about services that fail: ended by the test.
+class FakeActions final : public action::Actions {
+ public:
+  Status begin(const action::Act& act, OnEnd on_end) override {
+    if (!refusal.empty()) return Error{refusal};
+    begun.push_back(act);
+    ends_.push_back(std::move(on_end));
+    return Done{};
+  }
+  /// The oldest that is under way ends.
+  void end(const action::Ended& ended = {true, "done in 1.0 s"}) {
+    ASSERT_FALSE(ends_.empty());
+    auto on_end = std::move(ends_.front());
+    ends_.pop_front();
+    on_end(ended);
+  }
+  /// Those that an earlier headgated began end unheard.
+  void forget() { ends_.clear(); }
+
+  std::vector<action::Act> begun;
+  std::string refusal;
+
+ private:
+  std::deque<OnEnd> ends_;
 };
 
 /// Remembers what it was told, as the real one does, and outlives engines.
@@ -263,6 +291,7 @@ class EngineTest : public testing::Test {
   /// Starts headgated, or starts it again after a kill: nothing of the old one is told to anybody.
   void start() {
     engine_.reset();
+    actions_.forget();
     time_ = std::make_unique<FakeTime>();
     auto prober = std::make_unique<FakeProber>(*time_);
     if (prober_) {
@@ -274,8 +303,8 @@ class EngineTest : public testing::Test {
     lines_.clear();
     dataplane_.changes.clear();
     engine_ = std::make_unique<Engine>(
-        Seams{kernel_, dataplane_, *prober_, *time_, *time_, state_server_, watcher_}, directory_, boot_,
-        [this](const telemetry::Line& line) { lines_.push_back(line.text); });
+        Seams{kernel_, dataplane_, *prober_, *time_, *time_, state_server_, watcher_, actions_}, directory_,
+        boot_, [this](const telemetry::Line& line) { lines_.push_back(line.text); });
     engine_->start();
     if (dataplane_.there)
       engine_->dataplane_connected(dataplane_.hand_back());
@@ -305,6 +334,7 @@ class EngineTest : public testing::Test {
   FakeKernel kernel_;
   FakeStateServer state_server_;
   FakeWatcher watcher_;
+  FakeActions actions_;
   std::vector<std::string> lines_;
   std::unique_ptr<Engine> engine_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // headgated: probes servers, owns the configuration, and tells the dataplane what to do.
+#include "controlplane/action/asio_actions.h"
 #include "controlplane/control/server.h"
 #include "controlplane/control/state_server.h"
 #include "controlplane/daemon/asio_timers.h"
@@ -65,11 +66,12 @@ class Program {
         kernel_(std::move(kernel)),
         prober_(probe::make_prober(context_)),
         watcher_(probe::make_watcher(context_)),
+        actions_(action::make_actions(context_)),
         link_(link::make_link(context_, options.run_dir + "/dataplane.sock", events())),
         state_server_(control::make_state_server(
             context_, [this](std::uint32_t virt) { return service_.virt_state(virt); })),
-        engine_({*kernel_, *link_, *prober_, timers_, clock_, *state_server_, *watcher_}, options.state_dir,
-                boot_id(), options.log == Options::Log::syslog ? to_syslog : print),
+        engine_({*kernel_, *link_, *prober_, timers_, clock_, *state_server_, *watcher_, *actions_},
+                options.state_dir, boot_id(), options.log == Options::Log::syslog ? to_syslog : print),
         service_(engine_) {}
 
   int run(const Options& options) {
@@ -99,6 +101,7 @@ class Program {
   std::unique_ptr<kernel::Kernel> kernel_;
   std::unique_ptr<probe::Prober> prober_;
   std::unique_ptr<probe::Watcher> watcher_;
+  std::unique_ptr<action::Actions> actions_;
   std::unique_ptr<link::SocketLink> link_;
   std::unique_ptr<StateServer> state_server_;
   Engine engine_;

@@ -35,12 +35,13 @@ std::tuple<std::uint32_t, L4Port, Protocol> service_of(const TargetKey& key) {
 }
 
 /// When a probe ends by itself. Usually it has failed when the next one is due (ADR 10); a check that silence
-/// may pass must say so before.
+/// may pass, or tell what it means, must say so before.
 std::optional<milliseconds> timeout_of(const config::Target& target) {
   constexpr milliseconds kBefore{100};
   const milliseconds inter = target.policy.inter;
   if (target.policy.timeout.count() != 0 && target.policy.timeout < inter) return target.policy.timeout;
-  const bool judges_silence = target.check.invert || target.check.kind == probe::Kind::logexp;
+  const bool judges_silence = target.check.invert || target.check.kind == probe::Kind::logexp ||
+                              target.check.kind == probe::Kind::app;
   return judges_silence ? std::optional(inter - kBefore) : std::nullopt;
 }
 
@@ -51,8 +52,12 @@ bool same_service(const TargetKey& left, const TargetKey& right) {
 }  // namespace
 
 Monitor::Monitor(probe::Prober& prober, Timers& timers, const Clock& clock,
-                 std::function<void(const TargetKey&)> on_verdict)
-    : prober_(prober), timers_(timers), clock_(clock), on_verdict_(std::move(on_verdict)) {}
+                 std::function<void(const TargetKey&)> on_verdict, Notices notices)
+    : prober_(prober),
+      timers_(timers),
+      clock_(clock),
+      on_verdict_(std::move(on_verdict)),
+      notices_(std::move(notices)) {}
 
 Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
                        const std::map<TargetKey, config::Target>& next) const {
@@ -247,17 +252,19 @@ void Monitor::feed(probe::TargetId id, const health::Event& event) {
 }
 
 void Monitor::advance(const TargetKey& key, Watched& watched, const health::Event& event) {
-  const health::Health before = watched.state.health;
-  const health::Step step = health::step(watched.target.policy, watched.state, event);
+  const health::State before = watched.state;
+  const health::Step step = health::step(watched.target.policy, before, event);
   watched.state = step.state;
+  if (step.state.failed > before.failed) notices_.on_failure(key, step.state.failed - before.failed);
   for (const health::Action& action : step.actions) {
     if (std::holds_alternative<health::Rest>(action)) watched.reason = "not checked";
     if (const auto* report = std::get_if<health::Report>(&action)) {
-      watched.changes.push_back({clock_.unix_ms(), before, report->health, watched.reason});
+      watched.changes.push_back({clock_.unix_ms(), before.health, report->health, watched.reason});
       if (watched.changes.size() > Watched::kChanges) watched.changes.pop_front();
     }
     perform(key, watched, action);
   }
+  treat(key, watched, before);
 }
 
 void Monitor::perform(const TargetKey& key, Watched& watched, const health::Action& action) {
@@ -298,6 +305,7 @@ void Monitor::on_due(probe::TargetId id) {
   if (watched->state.awaiting) {
     watched->reason = probe::no_answer_in(watched->target.policy.inter);
     watched->heard = false;
+    watched->demands_failover = false;
     watched->took = watched->target.policy.inter;
     watched->last_check_unix_ms = clock_.unix_ms();
   }
@@ -309,6 +317,7 @@ void Monitor::on_result(probe::TargetId id, health::Attempt attempt, const probe
   if (watched == nullptr || !watched->state.awaiting || watched->state.attempt != attempt) return;
   watched->reason = result.reason;
   watched->heard = result.heard;
+  watched->demands_failover = result.failover;
   watched->took = result.took;
   watched->last_check_unix_ms = clock_.unix_ms();
   if (result.unasked) unmade_ = {unmade_.count + 1, result.reason};

@@ -11,6 +11,7 @@
 #include "controlplane/config/compile.h"
 #include "controlplane/daemon/seams.h"
 #include "controlplane/health/admission.h"
+#include "controlplane/health/remedy.h"
 #include "controlplane/health/share.h"
 #include "controlplane/health/standby.h"
 #include "controlplane/probe/prober.h"
@@ -29,9 +30,18 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
+/// What was done about a target that failed.
+struct Deed {
+  std::uint64_t unix_ms = 0;
+  health::Remedy remedy = health::Remedy::restart;
+  std::string outcome;  ///< "done in 1.2 s", "under way"
+  bool operator==(const Deed&) const = default;
+};
+
 /// What is known about one target.
 struct Watched {
   static constexpr std::size_t kChanges = 20;
+  static constexpr std::size_t kDeeds = 20;
 
   config::Target target;
   health::State state;
@@ -45,6 +55,9 @@ struct Watched {
   health::Score score_told = 0;                             ///< as the dataplane knows it
   health::Share share = 0;                                  ///< of its weight, as the server has last said
   health::Share share_told = 0;                             ///< as the dataplane knows it
+  bool demands_failover = false;                            ///< the last result does
+  health::RemedyState remedy;
+  std::deque<Deed> deeds;              ///< the latest kDeeds, oldest first
   std::uint32_t response_us = 0;       ///< moving average of what passed checks took; 0: not known
   std::uint32_t response_told_us = 0;  ///< as the dataplane knows it
   std::optional<TargetKey> lacks;      ///< a buddy that is not up, so that it takes no new session
@@ -61,12 +74,20 @@ using Targets = std::map<TargetKey, Watched>;
 [[nodiscard]] std::string buddy_text(const TargetKey& buddy);
 [[nodiscard]] forwarding::Verdict verdict_of(health::Health health);
 [[nodiscard]] forwarding::Change to_message(const Change& change);
+[[nodiscard]] forwarding::Deed to_message(const Deed& deed);
+
+/// Who hears, beside of verdicts, of each check that fails and what it counts, and of what is to be done
+/// then.
+struct Notices {
+  std::function<void(const TargetKey&, health::Part)> on_failure = [](const TargetKey&, health::Part) {};
+  std::function<void(const TargetKey&, health::Remedy)> on_remedy = [](const TargetKey&, health::Remedy) {};
+};
 
 class Monitor {
  public:
   /// `on_verdict` hears of each target whose verdict has changed, at once.
   Monitor(probe::Prober& prober, Timers& timers, const Clock& clock,
-          std::function<void(const TargetKey&)> on_verdict);
+          std::function<void(const TargetKey&)> on_verdict, Notices notices = {});
 
   /// The targets of the running configuration. One that stays keeps its state; one that takes the place of
   /// another check of the same service keeps serving until its own verdict, as that service did.
@@ -80,6 +101,8 @@ class Monitor {
   /// The dataplane saw a connection fail, or the server has told of an alert: it is asked at once, unless it
   /// is being asked or was asked early already since the last regular probe.
   void traffic_failed(const TargetKey& key);
+  /// What was to be done about a target has ended; harmless for one that is gone.
+  void deed_ended(probe::TargetId id, std::string outcome);
   /// Enabling a server also ends its yielding to its backup. `on_verdict` hears of other servers' targets
   /// whose yielding begins or ends with that.
   void set_operation(std::uint32_t real, forwarding::Operation operation);
@@ -103,6 +126,8 @@ class Monitor {
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
   /// 0: it is not checked.
   [[nodiscard]] std::uint64_t next_check_unix_ms(const Watched& watched) const;
+  /// Hundredths of a complete failure that count at present.
+  [[nodiscard]] health::Part failed(const Watched& watched) const;
 
   enum class History : std::uint8_t { left_out, told };
   /// Everything, for a dataplane that knows nothing; with history, for a headgated that does.
@@ -138,6 +163,8 @@ class Monitor {
   void note_disabled();
   void feed(probe::TargetId id, const health::Event& event);
   void advance(const TargetKey& key, Watched& watched, const health::Event& event);
+  void treat(const TargetKey& key, Watched& watched, const health::State& before);
+  void adopt_deeds(const forwarding::TargetState& known, Watched& watched) const;
   void perform(const TargetKey& key, Watched& watched, const health::Action& action);
   void wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after);
   void on_due(probe::TargetId id);
@@ -166,6 +193,7 @@ class Monitor {
   Timers& timers_;
   const Clock& clock_;
   std::function<void(const TargetKey&)> on_verdict_;
+  Notices notices_;
   Targets targets_;
   std::unordered_map<probe::TargetId, Targets::iterator> by_id_;
   std::vector<TargetKey> yielding_;                        ///< those with a target to yield to

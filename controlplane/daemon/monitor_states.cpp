@@ -81,6 +81,7 @@ void Monitor::adopt(const forwarding::TargetState& known) {
   watched.response_us = watched.response_told_us = known.response_us();
   if (known.change_size() != 0) watched.changes.clear();
   for (const forwarding::Change& change : known.change()) watched.changes.push_back(from_message(change));
+  adopt_deeds(known, watched);
   if (known.admission() >= forwarding::OPEN) watched.lacks.reset();
   // Serving and not drained by an operator, only its yielding can have kept it from taking sessions; or a
   // buddy, but what lacks one yields, too.
@@ -136,8 +137,9 @@ forwarding::States Monitor::whole(History history) const {
   for (const auto& [key, watched] : targets_) {
     put(key, watched, states);
     if (history == History::left_out) continue;
-    for (const Change& change : watched.changes)
-      *states.mutable_target()->rbegin()->add_change() = to_message(change);
+    forwarding::TargetState& state = *states.mutable_target()->rbegin();
+    for (const Change& change : watched.changes) *state.add_change() = to_message(change);
+    for (const Deed& deed : watched.deeds) *state.add_deed() = to_message(deed);
   }
   std::set<std::uint32_t> reals;
   for (const auto& [real, setting] : operations_) reals.insert(real);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shells around Asio against real sockets: the dataplane's socket, the control socket.
+#include "controlplane/action/asio_actions.h"
 #include "controlplane/control/server.h"
 #include "controlplane/control/state_server.h"
 #include "controlplane/dataplane_link/socket_link.h"
@@ -212,10 +213,13 @@ class ControlSocket : public testing::Test {
   World world_;
   std::unique_ptr<probe::Prober> prober_ = probe::make_prober(context_);
   std::unique_ptr<probe::Watcher> watcher_ = probe::make_watcher(context_);
+  std::unique_ptr<action::Actions> actions_ = action::make_actions(context_);
   std::unique_ptr<link::SocketLink> link_ = link::make_link(context_, directory_ + "/none", {});
   std::unique_ptr<daemon::StateServer> state_server_ = control::make_state_server(context_, {});
-  daemon::Engine engine_{
-      {kernel_, *link_, *prober_, world_, world_, *state_server_, *watcher_}, directory_, "boot", {}};
+  daemon::Engine engine_{{kernel_, *link_, *prober_, world_, world_, *state_server_, *watcher_, *actions_},
+                         directory_,
+                         "boot",
+                         {}};
   control::Service service_{engine_};
   Result<std::unique_ptr<control::Server>> server_ =
       control::serve(context_, directory_ + "/control.sock", service_);

@@ -69,9 +69,9 @@ class AsioProber final : public Prober {
     const auto late =
         std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - found->second.deadline->expiry());
     if (late > kStalled) return await_end(target, found->second, std::min(late, timeout), timeout);
-    const bool passed = found->second.run->silence_passes();
+    const Result result = found->second.run->late(timeout);
     entries_.erase(found);
-    finish(*on_result, {.passed = passed, .heard = false, .reason = no_answer_in(timeout), .took = timeout});
+    finish(*on_result, result);
   }
 
   asio::io_context& context_;

@@ -59,6 +59,8 @@ std::string Check::identity() const {
   if (!secret.empty()) add("secret ", number_of(secret));
   if (kind == Kind::dns && carrier == Carrier::datagrams) add("", "over udp");
   if (port != 0) add("port ", std::to_string(port));
+  add("ports ", ports);
+  add("failnow ", failnow);
   add("status ", status);
   add("attribute ", attribute);
   add(unlike ? "not " : "expect ", expect);

@@ -85,11 +85,13 @@ struct Check {
   L4Port port = 0;                    ///< 0: that of the service, of snmp its own
   std::string host;  ///< http, httphead, https, rtsp, sslh: as the Host header names it, without port; empty:
                      ///< none known
-  std::string
-      path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain, file
+  std::string path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain,
+                     ///< file, pages
   std::string user;                   ///< smtp, pop3, imap, radius, ldap
   std::string password;               ///< pop3, imap, radius, ldap
   std::string secret;                 ///< shared with RADIUS servers; of snmp the community
+  std::string ports;                  ///< app: what is connected to, as it is configured
+  std::string failnow;                ///< app: HTTP statuses that demand failover at once
   std::string status;                 ///< HTTP statuses that pass; empty: 200
   std::string attribute;              ///< ldap: that the entry must have
   std::vector<std::string> measured;  ///< ldap: attributes that the entry must have, each a number

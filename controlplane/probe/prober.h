@@ -42,6 +42,7 @@ struct Result {
   health::Part failure = health::kComplete;     ///< what one that did not pass is worth
   std::optional<health::Bearing> bears = {};    ///< passed, and this is what the server says it can bear
   std::vector<health::Measured> measured = {};  ///< passed: numbers to be graded by bounds
+  bool failover = false;                        ///< a failure that demands failover at once
 };
 
 /// "answered in 2 ms"

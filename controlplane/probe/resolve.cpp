@@ -75,6 +75,7 @@ bool fits(const Wish& wish) {
     return wish.named || ((wish.vport == usual || wish.allow_http_anywhere) &&
                           (!wish.content.empty() || !traits.needs_content));
   }
+  if (wish.health == Kind::app && wish.content.empty() && wish.settings.ports.empty()) return false;
   return !traits.needs_content || !wish.content.empty();
 }
 
@@ -115,6 +116,12 @@ void ask_stream(const Wish& wish, Check& check) {
   check.path = path.empty() || path.starts_with('/') ? path : "/" + path;
 }
 
+/// Several pages, between blanks.
+void ask_pages(const Wish& wish, Check& check) {
+  check.host = full_host(wish.hname, wish.dname);
+  for (const char c : wish.content) check.path += c == ' ' ? " " : encoded({&c, 1});
+}
+
 void ask_login(const Wish& wish, Check& check) {
   const auto colon = wish.content.find(':');
   check.user = wish.content.substr(0, colon);
@@ -152,6 +159,9 @@ Check resolve(const Wish& wish) {
     case Kind::httphead:
     case Kind::https:
       ask_http(wish, check);
+      break;
+    case Kind::app:
+      ask_pages(wish, check);
       break;
     case Kind::smtp:
     case Kind::pop3:

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "controlplane/probe/app_run.h"
 #include "controlplane/probe/connection.h"
 #include "controlplane/probe/exchange.h"
 #include "controlplane/probe/expression.h"
@@ -162,6 +163,11 @@ class Inverted final : public Run {
  public:
   explicit Inverted(std::unique_ptr<Run> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] bool silence_passes() const override { return !inner_->silence_passes(); }
+  [[nodiscard]] Result late(std::chrono::milliseconds time) const override {
+    Result result = inner_->late(time);
+    result.passed = !result.passed;
+    return result;
+  }
 
   [[nodiscard]] static Result of(Result result) {
     if (result.unasked) return result;
@@ -233,10 +239,12 @@ class Compound final : public Run {
       all.measured.insert(all.measured.end(), part.measured.begin(), part.measured.end());
     }
 
-    /// Of a failure the reasons are those of the parts that have not passed.
+    /// Of a failure the reasons are those of the parts that have not passed, and the worst of these counts.
     [[nodiscard]] Result summary(bool passed, const Result& last) const {
       Result all = last;
       all.passed = passed;
+      all.failure = 0;
+      all.failover = false;
       all.reason = passed ? answered_in(last.took) : "";
       all.reading = {};
       all.bears.reset();
@@ -245,9 +253,12 @@ class Compound final : public Run {
         all.heard |= results[i].heard;
         if (known[i] == true) add(all, results[i]);
         if (passed || !known[i]) continue;
+        all.failure = std::max(all.failure, *known[i] ? 0 : results[i].failure);
+        all.failover |= !*known[i] && results[i].failover;
         all.reason +=
             fmt::format("{}{}: {}", all.reason.empty() ? "" : "; ", expression.names()[i], results[i].reason);
       }
+      if (all.failure == 0) all.failure = health::kComplete;
       return all;
     }
   };
@@ -279,6 +290,7 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
     if (check.port != 0) knock.port = check.port;
     return std::make_unique<Knock>(knocks_, knock, std::move(on_result));
   }
+  if (check.kind == Kind::app) return begin_app(context_, probe, std::move(on_result));
   if (check.kind == Kind::logexp) {
     auto expression = Expression::parse(check.path);
     if (!expression) return std::make_unique<Nothing>(context_, std::move(on_result));

@@ -23,6 +23,10 @@ class Run {
   virtual ~Run() = default;
   /// What it is worth that nothing more has been heard.
   [[nodiscard]] virtual bool silence_passes() const { return false; }
+  /// How it ends when its time is over.
+  [[nodiscard]] virtual Result late(std::chrono::milliseconds time) const {
+    return {.passed = silence_passes(), .reason = no_answer_in(time), .took = time};
+  }
 };
 
 /// Begins probes of every type.

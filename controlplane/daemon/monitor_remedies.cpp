@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be done about targets that fail, and what was: the monitor's part of it.
+#include <algorithm>
+
+#include "controlplane/daemon/monitor.h"
+
+namespace headgate::daemon {
+namespace {
+
+constexpr const char* kUnderWay = "under way";
+
+Deed from_message(const forwarding::Deed& deed) {
+  return {deed.unix_ms(), deed.failover() ? health::Remedy::failover : health::Remedy::restart,
+          deed.outcome() == kUnderWay ? "unknown: headgated ended before" : deed.outcome()};
+}
+
+}  // namespace
+
+forwarding::Deed to_message(const Deed& deed) {
+  forwarding::Deed out;
+  out.set_unix_ms(deed.unix_ms);
+  out.set_failover(deed.remedy == health::Remedy::failover);
+  out.set_outcome(deed.outcome);
+  return out;
+}
+
+void Monitor::treat(const TargetKey& key, Watched& watched, const health::State& before) {
+  const health::State& now = watched.state;
+  const health::Part failed = now.failed > before.failed ? now.failed - before.failed : 0;
+  if (failed == 0 && now.successes == before.successes && now.health == before.health) return;
+  health::RemedyStep step =
+      health::checked(watched.target.policy, watched.target.remedies, watched.remedy,
+                      {.at = timers_.now(),
+                       .failed = failed,
+                       .health = now.health,
+                       .demands_failover = watched.demands_failover,
+                       .ours = watched.target.enabled && operation(key.real) == forwarding::ENABLED});
+  watched.remedy = std::move(step.state);
+  if (!step.remedy) return;
+  watched.deeds.push_back({clock_.unix_ms(), *step.remedy, kUnderWay});
+  if (watched.deeds.size() > Watched::kDeeds) watched.deeds.pop_front();
+  notices_.on_remedy(key, *step.remedy);
+}
+
+void Monitor::deed_ended(probe::TargetId id, std::string outcome) {
+  Watched* watched = find(id);
+  if (watched == nullptr || !watched->remedy.under_way) return;
+  watched->remedy = health::ended(std::move(watched->remedy));
+  if (!watched->deeds.empty()) watched->deeds.back().outcome = std::move(outcome);
+}
+
+/// With what they mean for what is still to be done: restarts count, and one failover is enough.
+void Monitor::adopt_deeds(const forwarding::TargetState& known, Watched& watched) const {
+  if (known.deed_size() != 0) watched.deeds.clear();
+  for (const forwarding::Deed& deed : known.deed()) watched.deeds.push_back(from_message(deed));
+  watched.remedy = {.down = watched.state.health == health::Health::down};
+  for (const Deed& deed : watched.deeds) {
+    const std::chrono::milliseconds age(clock_.unix_ms() - std::min(deed.unix_ms, clock_.unix_ms()));
+    if (deed.remedy == health::Remedy::restart)
+      watched.remedy.restarts.push_back(timers_.now() - age);
+    else if (watched.remedy.down && deed.unix_ms >= watched.since_unix_ms)
+      watched.remedy.failed_over = true;
+  }
+}
+
+health::Part Monitor::failed(const Watched& watched) const {
+  return health::counted(watched.target.policy, watched.state, timers_.now());
+}
+
+}  // namespace headgate::daemon
