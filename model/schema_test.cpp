@@ -79,8 +79,12 @@ TEST(Schema, DefaultsAreWithinTheirRanges) {
   for (const Menu* menu : all_menus())
     for (const Entry& entry : menu->entries) {
       if (entry.kind == config::STEPS) continue;  // a step is what somebody typed
-      for (const Entry& argument : entry.arguments)
+      for (const Entry& argument : entry.arguments) {
+        // Of a list each argument is typed, but for the trailing ones and those that have a preset.
+        if (entry.field->is_repeated() && !argument.trailing && !argument.field->has_default_value())
+          continue;
         expect_good_default(*factory->GetPrototype(argument.field->containing_type()), argument);
+      }
       if (entry.menu == nullptr && !entry.field->is_repeated() && entry.kind != config::TUPLE)
         expect_good_default(*factory->GetPrototype(menu->message), entry);
     }
