@@ -118,11 +118,11 @@ std::string wanted_words(const ExpectedValue& wanted) {
 
 Outcome compare(const SnmpGet& get, const BerElement& value) {
   const auto number = number_text(value);
-  if (get.wanted.empty() && !get.weight) return {true, "answered"};
+  const bool any = get.wanted.how == ExpectedValue::How::any;
+  if (any && !get.weight) return {true, "answered"};
   if (!number && value.tag != kBerOctets)
     return {false, fmt::format("value of type {:#04x} is neither a number nor text", value.tag)};
   const std::string text = number ? *number : std::string(value.value);
-  const bool any = get.wanted.how == ExpectedValue::How::any;
   const bool agrees = any || get.wanted.passes(text) != get.invert;
   if (!agrees)
     return {false, get.invert ? fmt::format("value {}, not wanted", quoted(text))
