@@ -126,10 +126,13 @@ TEST_F(AsioActionsTest, ACommandThatDoesNotEndIsKilledWithAllThatItStarted) {
 }
 
 TEST_F(AsioActionsTest, WhatACommandLeavesRunningRunsOn) {
-  const auto ended = perform(*actions_, shell("sleep 1000 & echo $! > " + file("child")));
+  const auto ended = perform(*actions_, shell("mkfifo " + file("pipe") + "; { read x < " + file("pipe") +
+                                              "; echo $x > " + file("heard") + "; } &"));
   ASSERT_TRUE(ended && ended->done);
-  const pid_t child = std::stoi(content("child"));
-  EXPECT_EQ(kill(child, SIGKILL), 0);
+  const int pipe = open(file("pipe").c_str(), O_RDWR | O_NONBLOCK);
+  EXPECT_EQ(write(pipe, "still\n", 6), 6);
+  EXPECT_TRUE(run_until(context_, [&] { return content("heard") == "still\n"; }));
+  close(pipe);
 }
 
 TEST_F(AsioActionsTest, SoManyCommandsRunAtOnceAndOthersFollow) {

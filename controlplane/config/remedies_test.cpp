@@ -42,7 +42,7 @@ Target web_with(const std::string& settings) {
 TEST(AppCheck, IsMadeOfItsSettings) {
   const Target target = web_with(
       R"(app/ports "80 81"/content "/a /b"/failnow 503/failover "/bin/f"/restart "http://10.0.0.9/r"/rcount 3/window 60)");
-  EXPECT_EQ(target.check.identity(), "app /a /b ports 80 81 failnow 503");
+  EXPECT_EQ(target.check.identity(), "app named a /a /b ports 80 81 failnow 503");
   EXPECT_EQ(target.remedies, (health::Remedies{"http://10.0.0.9/r", "/bin/f", 3, seconds(60)}));
   EXPECT_EQ(target.policy.window, seconds(60));
 }

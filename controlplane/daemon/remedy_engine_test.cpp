@@ -19,7 +19,7 @@ constexpr const char* kSite = R"(
 /c/slb/group 1/health shop
 /c/slb/virt 1/service ftp/del
 )";
-const TargetKey kShop{1, 8080, Protocol::tcp, "app /ping failnow 503"};
+const TargetKey kShop{1, 8080, Protocol::tcp, "app named shop /ping failnow 503"};
 const std::pair<std::uint32_t, L4Port> kServer1Web{kServer1, 8080};
 
 class RemedyTest : public EngineTest {
@@ -256,6 +256,7 @@ TEST_F(RemedyTest, RestartsCountAcrossARestartOfHeadgated) {
   actions_.end();
   time_->pass(milliseconds(50));
   start();
+  EXPECT_EQ(shop().deeds.at(0).outcome, "done in 1.0 s") << "it was stored at once";
   check();
   EXPECT_THAT(begun(), ElementsAre("/bin/restart shop", "http://10.0.0.9/f"));
 }

@@ -59,7 +59,6 @@ RemedyStep checked(const Policy& policy, const Remedies& remedies, RemedyState s
 
 RemedyState ended(RemedyState state) {
   state.under_way = false;
-  forget_failures(state);
   return state;
 }
 

@@ -52,6 +52,11 @@ std::string_view own_host(std::string_view page) {
   return page.substr(2, page.find('/', 2) - 2);
 }
 
+/// Whether a host has a colon that is not part of an IPv6 address.
+bool has_port(std::string_view host) {
+  return host.find(':', host.starts_with('[') ? host.find(']') : 0) != std::string_view::npos;
+}
+
 std::string_view path_of(std::string_view page) {
   if (!page.starts_with("//")) return page;
   const auto slash = page.find('/', 2);
@@ -85,8 +90,11 @@ headgate::Result<std::vector<AppPort>> read_app_ports(std::string_view list) {
 headgate::Result<std::vector<std::string>> read_app_pages(std::string_view list) {
   std::vector<std::string> pages;
   for (const std::string_view entry : entries_of(list)) {
-    if (!entry.starts_with('/') || (entry.starts_with("//") && own_host(entry).empty()))
+    const bool names_host = entry.starts_with("//");
+    if (!entry.starts_with('/') || (names_host && own_host(entry).empty()))
       return Error{fmt::format("\"{}\" is no page; /path and //host/path are allowed", entry)};
+    if (names_host && has_port(own_host(entry)))
+      return Error{fmt::format("\"{}\" has a port behind its host; that is for dport", entry)};
     pages.emplace_back(entry);
   }
   return pages;

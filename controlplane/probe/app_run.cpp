@@ -2,6 +2,7 @@
 #include "controlplane/probe/app_run.h"
 
 #include <array>
+#include <exception>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
@@ -40,7 +41,9 @@ class AppCourse final : public std::enable_shared_from_this<AppCourse> {
           co_await asio::post(self->context_, asio::use_awaitable);
           co_await self->run();
         },
-        asio::detached);
+        [self = shared_from_this()](const std::exception_ptr& thrown) {
+          if (thrown) self->tell({.unasked = true, .reason = "a fault of the check itself"});
+        });
   }
 
   void cancel() {

@@ -193,11 +193,16 @@ TEST_F(AppRunTest, AServerThatNeverStopsTalkingIsNotReadForEver) {
 }
 
 TEST_F(AppRunTest, GivenUpItIsHeardOfNoMore) {
-  const L4Port slow = server(listens);
+  bool met = false;
+  const L4Port slow = server([&](Tcp::socket& client) {
+    met = true;
+    return listens(client);
+  });
   bool heard = false;
   auto prober = make_prober(context_);
-  prober->start(2, {{.kind = Kind::app, .path = "/a"}, Ipv4{INADDR_LOOPBACK}, slow, 100ms},
+  prober->start(2, {{.kind = Kind::app, .path = "/a"}, Ipv4{INADDR_LOOPBACK}, slow, 10s},
                 [&](const Result&) { heard = true; });
+  EXPECT_TRUE(run_until(context_, [&] { return met; }));
   prober->cancel(2);
   EXPECT_TRUE(check("", "/a", page("HTTP/1.1 200 OK\r\n\r\n"), 5s).passed);
   EXPECT_FALSE(heard);

@@ -74,6 +74,9 @@ TEST(App, SaysWhichPortIsNone) {
 
 TEST(App, SaysWhichPageIsNone) {
   EXPECT_EQ(read_app_pages("/a b").error().message, "\"b\" is no page; /path and //host/path are allowed");
+  EXPECT_EQ(read_app_pages("//shop:81/a").error().message,
+            "\"//shop:81/a\" has a port behind its host; that is for dport");
+  EXPECT_TRUE(read_app_pages("//[fd00::1]/a").ok());
   for (const char* page : {"//", "///a", "http://a/b"}) EXPECT_FALSE(read_app_pages(page).ok()) << page;
 }
 
