@@ -152,6 +152,11 @@ class NoStateServer final : public daemon::StateServer {
   Status listen(const std::optional<daemon::Endpoint>&) override { return Done{}; }
 };
 
+class NoActions final : public action::Actions {
+ public:
+  Status begin(const action::Act&, OnEnd) override { return Done{}; }
+};
+
 class SystemClock final : public daemon::Clock {
  public:
   [[nodiscard]] std::uint64_t unix_ms() const override {
@@ -189,8 +194,8 @@ class Bed {
          .on_absent = [] {},
          .on_report = [](const forwarding::Report&) {}});
     engine_ = std::make_unique<daemon::Engine>(
-        daemon::Seams{kernel_, *link_, prober_, timers_, clock_, state_server_, watcher_}, directory_, "boot",
-        [](const telemetry::Line&) {});
+        daemon::Seams{kernel_, *link_, prober_, timers_, clock_, state_server_, watcher_, actions_},
+        directory_, "boot", [](const telemetry::Line&) {});
     engine_->start();
     link_->start();
     context_.run_for(std::chrono::milliseconds(500));
@@ -251,6 +256,7 @@ class Bed {
   NoKernel kernel_;
   NoStateServer state_server_;
   NoWatcher watcher_;
+  NoActions actions_;
   Answering prober_{context_};
   std::unique_ptr<Told> told_;
   std::unique_ptr<link::SocketLink> link_;
