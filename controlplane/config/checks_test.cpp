@@ -99,7 +99,8 @@ TEST(NamedCheck, BoundsTheNumbersOfADirectory) {
 /c/slb/group 1/health replica
 )"));
   const Target& first = target(compiled, 1);
-  EXPECT_EQ(first.check.identity(), "ldap cn=replica bounds of age bounds of missing-changes with alerts");
+  EXPECT_EQ(first.check.identity(),
+            "ldap named replica cn=replica bounds of age bounds of missing-changes with alerts");
   EXPECT_EQ(first.policy.measures,
             (std::vector<health::NamedBands>{
                 {"age", {.degrade_above = 60, .fail_above = 300, .recover_below = 200}},

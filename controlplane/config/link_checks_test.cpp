@@ -45,7 +45,8 @@ TEST(LinkCheck, APartOfAnExpressionHasItsPortToo) {
   const Config config = with(lab(),
                              "/c/slb/advhc/health cable link\n/c/slb/advhc/health both logexp/content "
                              "\"cable & tcp\"\n/c/slb/group 1/health both\n");
-  EXPECT_THAT(checks(config, 2), ElementsAre("logexp cable & tcp of link port2 port 2 of tcp"));
+  EXPECT_THAT(checks(config, 2),
+              ElementsAre("logexp named both cable & tcp of link named cable port2 port 2 of tcp"));
 }
 
 TEST(LinkCheck, ARealServerWithoutAPortOfItsNumberIsRefused) {
