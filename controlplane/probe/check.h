@@ -87,7 +87,7 @@ struct Check {
                      ///< none known
   std::string path;  ///< http, httphead, https: begins with "/"; else what is asked for: news group, domain,
                      ///< file, pages
-  std::string user;                   ///< smtp, pop3, imap, radius, ldap
+  std::string user;  ///< smtp, pop3, imap, radius, ldap
   std::string password;               ///< pop3, imap, radius, ldap
   std::string secret;                 ///< shared with RADIUS servers; of snmp the community
   std::string ports;                  ///< app: what is connected to, as it is configured
