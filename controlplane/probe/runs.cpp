@@ -308,7 +308,11 @@ std::unique_ptr<Run> Runs::begin_plain(const Probe& probe, Prober::OnResult on_r
 
 /// That nobody refuses proves nothing of a host that is gone: it has to answer an echo as well.
 std::unique_ptr<Run> Runs::begin_unanswered(const Probe& probe, Prober::OnResult on_result) {
-  auto both = std::make_unique<Compound>(context_, *Expression::parse("host & port"), std::move(on_result));
+  const auto told = [on_result = std::move(on_result)](Result result) {
+    if (result.passed) result.reason = "not refused, and the host answers";
+    on_result(result);
+  };
+  auto both = std::make_unique<Compound>(context_, *Expression::parse("host & port"), told);
   Probe host = probe;
   host.check = {.kind = Kind::icmp, .carrier = Carrier::none};
   both->add([&](Prober::OnResult on_part) { return begin(host, std::move(on_part)); });

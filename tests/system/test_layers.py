@@ -147,7 +147,13 @@ class Cadence(LabCase):
 
 
 class Above(LabCase):
-    """Formulas and buddies: new sessions go elsewhere or nowhere, those that run go on."""
+    """Formulas and buddies: new sessions go elsewhere or nowhere, those that run go on. By turns: sessions of datagrams that
+    other tests have left would decide otherwise."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.switch.change, "/c/slb/group 1/metric leastconns")
+        self.switch.change("/c/slb/group 1/metric roundrobin")
 
     @contextlib.contextmanager
     def download_goes_on(self, number):
