@@ -20,11 +20,61 @@ class LabError(Exception):
     """One sentence for the person who called `run`."""
 
 
+class _Interrupts:
+    """A command that is just being started is nobody's child yet: an interruption waits until it can be ended."""
+
+    starting = False
+    late = None  # raises what came meanwhile
+
+    @classmethod
+    def hold(cls):
+        cls.starting = True
+
+    @classmethod
+    def release(cls):
+        cls.starting = False
+        if cls.late:
+            late, cls.late = cls.late, None
+            late()
+
+
+def interrupt(raise_it):
+    """For handlers of signals: raises, at once or as soon as no command is just being started."""
+    if _Interrupts.starting:
+        _Interrupts.late = raise_it
+    else:
+        raise_it()
+
+
+def _run(argv, timeout, **kwargs):
+    """As subprocess.run; a command is over before an interruption goes on, so that whoever cleans up finds all that it did."""
+    text = kwargs.pop("input", None)
+    if text is not None:
+        kwargs["stdin"] = subprocess.PIPE
+    _Interrupts.hold()
+    try:
+        process = subprocess.Popen(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+    except BaseException:
+        _Interrupts.release()
+        raise
+    try:
+        _Interrupts.release()
+        output, errors = process.communicate(text, timeout)
+    except BaseException as failure:
+        try:
+            process.wait(0 if isinstance(failure, subprocess.TimeoutExpired) else 5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+    return subprocess.CompletedProcess(argv, process.returncode, output, errors)
+
+
 def sh(*argv, check=True, timeout=60, **kwargs):
     """Runs a command; on failure raises LabError with what it said."""
     if "input" not in kwargs:
         kwargs["stdin"] = subprocess.DEVNULL
-    done = subprocess.run([str(a) for a in argv], text=True, capture_output=True, timeout=timeout, **kwargs)
+    done = _run([str(a) for a in argv], timeout, **kwargs)
     if check and done.returncode != 0:
         said = " | ".join((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[:5])
         raise LabError(f"`{' '.join(str(a) for a in argv)}` failed with status {done.returncode}: {said}")

@@ -38,7 +38,10 @@ class Interrupted(BaseException):
 def _interrupt(number, _frame):
     for again in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(again, signal.SIG_IGN)  # the clean-up is not to be interrupted
-    raise Interrupted(signal.Signals(number).name)
+
+    def raise_it():
+        raise Interrupted(signal.Signals(number).name)
+    host.interrupt(raise_it)
 
 
 def interruptible():
