@@ -58,6 +58,25 @@ Config merge(const Config& base, const Config& pending, const Config& onto) {
   return merged;
 }
 
+namespace {
+
+/// What is done about a service that fails is done as root: who is no administrator may keep it under its
+/// name, or take it away.
+Status may_act(const Config& before, const Config& after) {
+  for (const HealthCheck& check : after.slb().advhc().health()) {
+    const auto& old = before.slb().advhc().health();
+    const auto same = std::ranges::find(old, check.name(), &HealthCheck::name);
+    const bool restart = check.restart().empty() || (same != old.end() && same->restart() == check.restart());
+    const bool failover =
+        check.failover().empty() || (same != old.end() && same->failover() == check.failover());
+    if (!restart || !failover)
+      return Error{fmt::format("this user may not say what is done when health {} fails", check.name())};
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Status may_change(Level level, const Config& before, const Config& after) {
   if (level < SLBADMIN) return Error{"this user may not change the configuration"};
   if (level >= ADMIN) return Done{};
@@ -66,7 +85,7 @@ Status may_change(Level level, const Config& before, const Config& after) {
   left.clear_slb();
   right.clear_slb();
   if (!equal(left, right)) return Error{"this user may change /cfg/slb only"};
-  return Done{};
+  return may_act(before, after);
 }
 
 bool Candidate::changed() const {

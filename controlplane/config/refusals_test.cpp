@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "controlplane/config/candidate.h"
 #include "controlplane/config/checks_site.h"
 #include "controlplane/config/secrets.h"
 #include "controlplane/control/checks_in_use.h"
@@ -90,6 +91,38 @@ TEST(Refused, TimesThatNeverCome) {
 TEST(Refused, AConnectionOverUdpThatExpectsNothing) {
   EXPECT_EQ(problem("/c/slb/advhc/script 1/open 514,udp/send x\n"),
             "/cfg/slb/advhc/script 1: connection 1 is over udp, and expects nothing: it can't fail");
+}
+
+TEST(Refused, PartsThatAnExpressionCantHeed) {
+  for (const char* part :
+       {"ldap/content \"cn=x\"/addbound age 10", "ldap/alerts ena", "tcp/degrade 100", "tcp/fail 100"})
+    EXPECT_EQ(problem(std::string("/c/slb/advhc/health p ") + part +
+                      "\n/c/slb/advhc/health e logexp/content \"p & tcp\"\n"),
+              "/cfg/slb/advhc/health e: content: p has bounds or alerts, which an expression can't heed; use "
+              "it by itself")
+        << part;
+}
+
+TEST(Refused, AWindowThatHoldsNoTwoChecks) {
+  EXPECT_EQ(problem("/c/slb/advhc/health w app/ports 80/window 2\n/c/slb/group 1/health w\n"),
+            "/cfg/slb/advhc/health w: window 2 is not longer than inter 2 of real server 1; no two checks "
+            "would be within it");
+  EXPECT_THAT(problems("/c/slb/advhc/health w app/ports 80/window 3\n/c/slb/group 1/health w\n"), IsEmpty());
+}
+
+TEST(MayChange, OnlyAdministratorsSayWhatIsDoneAsRoot) {
+  const Config none = config_of("/c/slb/advhc/health a tcp\n");
+  const Config restart = config_of("/c/slb/advhc/health a tcp/restart \"/bin/true\"\n");
+  const Config failover = config_of("/c/slb/advhc/health a tcp/failover \"/bin/true\"\n");
+  const Config other = config_of("/c/slb/advhc/health b tcp/restart \"/bin/true\"\n");
+  for (const Level level : {SLBADMIN, L4ADMIN}) {
+    EXPECT_FALSE(may_change(level, none, restart).ok());
+    EXPECT_FALSE(may_change(level, none, failover).ok());
+    EXPECT_FALSE(may_change(level, restart, other).ok()) << "under another name";
+    EXPECT_TRUE(may_change(level, restart, none).ok()) << "less is done";
+    EXPECT_TRUE(may_change(level, restart, restart).ok());
+  }
+  EXPECT_TRUE(may_change(ADMIN, none, restart).ok());
 }
 
 TEST(Targets, ANamedCheckIsJudgedByItsOwnTimesBesideAnotherThatAsksTheSame) {

@@ -67,6 +67,10 @@ void check_expression(const Config& config, const std::string& content, const Wr
       wrong(fmt::format("content: {}", missing(name)));
     else if (name == "logexp" || (part != nullptr && part->type() == HEALTH_LOGEXP))
       wrong(fmt::format("content: {} is an expression itself", name));
+    else if (part != nullptr &&
+             (part->bound_size() != 0 || part->alerts() || part->degrade() != 0 || part->fail() != 0))
+      wrong(fmt::format("content: {} has bounds or alerts, which an expression can't heed; use it by itself",
+                        name));
     else if (one_of(probe::kind_named(name).value_or(Kind::tcp), {Kind::radius, Kind::radiusacs}) &&
              config.slb().secret().empty())
       wrong(kNoSecret);
@@ -155,11 +159,15 @@ void check_times(const Config& config, const HealthCheck& check, const Wrong& wr
   for (const auto& [word, bound] : {std::pair{"degrade", check.degrade()}, std::pair{"fail", check.fail()}})
     if (time != 0 && bound > time * kMs)
       wrong(fmt::format("{} {} is longer than the {} seconds that an answer has", word, bound, time));
-  if (check.timeout() == 0 || check.inter() != 0) return;
+  if (check.inter() != 0 || (check.timeout() == 0 && check.window() == 0)) return;
   for (const Group& group : config.slb().group())
     for (const Real& real : config.slb().real()) {
       const bool checked =
           std::ranges::count(group.member(), real.number()) != 0 && health_word(&real, group) == check.name();
+      if (checked && check.window() != 0 && check.window() <= real.inter())
+        return wrong(fmt::format(
+            "window {} is not longer than inter {} of real server {}; no two checks would be within it",
+            check.window(), real.inter(), real.number()));
       if (checked && real.inter() != 0 && check.timeout() > real.inter())
         return wrong(
             fmt::format("timeout {} is longer than inter {} of real server {}; give the check an inter",

@@ -226,24 +226,23 @@ void add_services(const Look& look, const config::Virt& virt, VirtStatus& status
 /// UP or DEGRADED, as the best is who takes new sessions of a service for a virtual server; else
 /// NO_SERVICES_UP: a server that is full, or that rests, is none.
 State taken_by(const Look& look, const config::Virt& virt) {
-  bool any = false;
-  const auto is_up = [&](std::uint32_t real, L4Port port, Protocol protocol) {
-    for (auto target = look.monitor.targets().lower_bound({real, port, protocol, ""});
-         target != look.monitor.targets().end() && target->first.real == real && target->first.port == port &&
-         target->first.protocol == protocol;
-         ++target)
-      if (target->second.state.health == health::Health::up) return true;
-    return false;
-  };
+  bool any = false, up = false;
   for (const auto& [key, taking] : look.around.picture.taking) {
     const auto& [number, vport, protocol] = key;
     const auto service = std::ranges::find(virt.service(), vport, &config::Service::vport);
     if (number != virt.number() || service == virt.service().end()) continue;
-    for (const std::uint32_t real : taking) {
-      if (is_up(real, config::real_port(*service), protocol)) return UP;
-      any = true;
-    }
+    const config::Group* group = config::find_group(look.config, service->group());
+    if (group == nullptr) continue;
+    config::for_each_player(config::cast_of(look.config, *group),
+                            [&, protocol = protocol, &taking = taking](const config::Player& player) {
+                              if (!taking.contains(player.real->number())) return;
+                              const Watched* watched = watched_of(
+                                  look, config::target_of(look.config, virt, *service, player, protocol));
+                              any = true;
+                              up = up || (watched != nullptr && watched->state.health == health::Health::up);
+                            });
   }
+  if (up) return UP;
   return any ? DEGRADED : NO_SERVICES_UP;
 }
 

@@ -333,12 +333,14 @@ health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
   if (!result.passed) return health::Failed{attempt, result.failure, timers_.now()};
   const health::Bands& bands = watched.target.policy.response;
   const auto took = static_cast<health::Measure>(std::max<std::int64_t>(result.took.count(), 0));
-  if (bands.any() && spans_a_stall(result.took)) return health::Passed{attempt, result.reading};
-  const health::Reading by_time = health::read(bands, watched.response_grade, took);
+  const bool late_by_us = bands.any() && spans_a_stall(result.took);  // its time says nothing: as before
+  const health::Reading by_time = late_by_us ? health::Reading{watched.response_grade, health::kBestScore}
+                                             : health::read(bands, watched.response_grade, took);
   watched.response_grade = by_time.grade;
   const health::Judgement measured =
       health::judge(watched.target.policy.measures, result.measured, watched.grades);
-  watched.reason += measured.words + time_words(bands, by_time.grade, took);
+  watched.reason += measured.words;
+  if (!late_by_us) watched.reason += time_words(bands, by_time.grade, took);
   return health::Passed{attempt, health::worse(health::worse(by_time, measured.reading), result.reading)};
 }
 

@@ -179,6 +179,10 @@ TEST_F(MonitorTest, AnAnswerThatWasReadLateDegradesNobody) {
   EXPECT_EQ(health(), Health::up);
   check(milliseconds(1200));
   EXPECT_EQ(health(), Health::degraded) << "but one that is slow does";
+  prober_.took[{kServer1, 80}] = milliseconds(10);
+  time_.pass(milliseconds(2));
+  time_.stall(milliseconds(1500));
+  EXPECT_EQ(health(), Health::degraded) << "nor does it restore anybody";
 }
 
 }  // namespace

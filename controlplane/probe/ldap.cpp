@@ -78,9 +78,10 @@ class Ldap final : public Conversation {
   LdapAsk ask_;
   Id awaited_ = kBind;
   LdapStream stream_;
-  bool heard_ = false;   ///< anything at all
-  bool there_ = false;   ///< the entry
-  bool passes_ = false;  ///< one of its values
+  bool heard_ = false;    ///< anything at all
+  bool there_ = false;    ///< the entry
+  bool monitor_ = false;  ///< that of the alerts
+  bool passes_ = false;   ///< one of its values
   std::optional<std::string> value_;
   std::vector<Number> numbers_;
   Alerts unavailable_;
@@ -162,6 +163,7 @@ bool Ldap::note_alerts(std::string_view content) {
   const auto unavailable = ldap_values(content, kUnavailableAlert);
   const auto degraded = ldap_values(content, kDegradedAlert);
   if (!unavailable || !degraded) return false;
+  monitor_ = true;
   for (const auto type : *unavailable) unavailable_.note(type);
   for (const auto type : *degraded) degraded_.note(type);
   return true;
@@ -194,6 +196,7 @@ std::optional<std::string> Ldap::wrong_number() const {
 }
 
 Conversation::Turn Ldap::judge_alerts() const {
+  if (!monitor_) return fail(fmt::format("{}: no entry", kMonitorEntry));
   if (unavailable_.count == 0) return passed();
   return fail(fmt::format("{}: {} {}", kMonitorEntry, kUnavailableAlert, unavailable_.words()));
 }

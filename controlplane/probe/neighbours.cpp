@@ -169,11 +169,11 @@ struct Neighbours::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(asio::io_context& io)
       : context(io), ipv4{asio::posix::stream_descriptor(io)}, ipv6{asio::posix::stream_descriptor(io)} {}
 
-  /// With the first probe: who checks no neighbours has no such sockets.
+  /// With the first probe: who checks no neighbours has no such sockets. What could not be opened may be
+  /// later.
   void open() {
-    if (std::exchange(opened, true)) return;
-    open(ipv4, open_arp());
-    open(ipv6, open_discovery());
+    if (!ipv4.socket.is_open()) open(ipv4, open_arp());
+    if (!ipv6.socket.is_open()) open(ipv6, open_discovery());
   }
 
   void open(Channel& channel, int socket) {
@@ -193,8 +193,9 @@ struct Neighbours::Impl : std::enable_shared_from_this<Impl> {
   }
 
   void read_all(Channel& channel) {
+    constexpr int kAtOnce = 256;  // others have their turn, however many answers come
     Reading read = Reading::nothing;
-    while (read != Reading::over && channel.socket.is_open()) {
+    for (int i = 0; i < kAtOnce && read != Reading::over && channel.socket.is_open(); ++i) {
       Answer answer;
       const int socket = channel.socket.native_handle();
       read = &channel == &ipv4 ? read_arp(socket, answer) : read_discovery(socket, answer);
@@ -260,7 +261,6 @@ struct Neighbours::Impl : std::enable_shared_from_this<Impl> {
   asio::io_context& context;
   Channel ipv4, ipv6;
   kernel::Inquiry inquiry;
-  bool opened = false;
   std::uint64_t last = 0;
   std::map<Id, Pending> pending;
 };
