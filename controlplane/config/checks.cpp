@@ -89,10 +89,18 @@ void fill_named(const Config& config, const HealthCheck& check, probe::Wish& wis
   wish.settings.invert = check.invert();
 }
 
-/// How long failures and restarts count that are not told otherwise.
+/// How long failures count that are not told otherwise.
 std::chrono::seconds ten_checks(const health::Policy& policy) {
   constexpr int kChecks = 10;
   return kChecks * std::max(policy.inter, std::chrono::seconds(1));
+}
+
+/// How long restarts count that are not told otherwise: until one too many has failed, however long each
+/// takes (reference 10).
+std::chrono::seconds all_restarts(const health::Policy& policy, unsigned rcount) {
+  constexpr std::chrono::seconds kLongestRestart{60};
+  const auto failing = policy.retry * std::max(policy.inter, std::chrono::seconds(1));
+  return std::max(ten_checks(policy), (rcount + 1) * (failing + kLongestRestart));
 }
 
 }  // namespace
@@ -178,7 +186,8 @@ health::Remedies remedies_of(const Config& config, const Real& real, const std::
   return {.restart = check->restart(),
           .failover = check->failover(),
           .rcount = check->rcount(),
-          .window = policy.window.count() == 0 ? ten_checks(policy) : policy.window};
+          .window = check->window() == 0 ? all_restarts(policy, check->rcount())
+                                         : std::chrono::seconds(check->window())};
 }
 
 }  // namespace headgate::config

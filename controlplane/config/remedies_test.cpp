@@ -56,7 +56,7 @@ TEST(AppCheck, CountsTheFailuresOfTenChecksUnlessItIsTold) {
 TEST(AppCheck, IsTheOnlyOneWithAWindowThatNobodyHasSet) {
   EXPECT_EQ(web_with("tcp").policy.window, seconds(0));
   EXPECT_EQ(web_with("tcp/window 7").policy.window, seconds(7));
-  EXPECT_EQ(web_with("tcp/restart \"/bin/r\"").remedies, (health::Remedies{"/bin/r", "", 2, seconds(30)}));
+  EXPECT_EQ(web_with("tcp/restart \"/bin/r\"").remedies, (health::Remedies{"/bin/r", "", 2, seconds(216)}));
 }
 
 TEST(AppCheck, NeedsPortsOrContent) {
@@ -112,6 +112,14 @@ TEST(Actions, AreCommandsOrCalls) {
   EXPECT_EQ(problem("tcp/rcount 3"), std::string(kHealth) + "rcount has no effect without restart");
   EXPECT_EQ(problems(R"(tcp/restart "/bin/r a 'b c'"/rcount 0/failover "http://[fd00::1]:8000/f")"),
             std::vector<std::string>{});
+}
+
+// Reference 10: restarts that take their time are followed by a failover all the same.
+TEST(Remedies, WithoutAWindowRestartsCountUntilOneTooManyHasFailed) {
+  EXPECT_EQ(web_with("tcp/inter 2/retry 4").remedies.window, seconds(3 * (4 * 2 + 60)));
+  EXPECT_EQ(web_with("tcp/inter 2/retry 4/restart \"/bin/r\"/rcount 5").remedies.window,
+            seconds(6 * (4 * 2 + 60)));
+  EXPECT_EQ(web_with("tcp/window 9").remedies.window, seconds(9));
 }
 
 }  // namespace
