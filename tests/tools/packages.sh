@@ -44,7 +44,8 @@ apt_quietly() {
 unpack_packages() {
   [ -d "$UNPACKED_HOME" ] && return 0
   local folder status=0
-  folder=$(mktemp -d) && chmod 755 "$folder" && mkdir -p "$(dirname "$UNPACKED_HOME")" || return 1
+  mkdir -p "$(dirname "$UNPACKED_HOME")" || return 1
+  folder=$(mktemp -d -p "$(dirname "$UNPACKED_HOME")") && chmod 755 "$folder" || return 1  # beside: it is moved in one step
   (
     cd "$folder" || exit 1
     apt-get -qq download $UNPACKED || { apt_quietly update && apt-get -qq download $UNPACKED; } || exit 1
