@@ -5,7 +5,6 @@
 
 #include <csignal>
 #include <deque>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,12 +37,10 @@ class Running final : public std::enable_shared_from_this<Running> {
   Running(asio::io_context& context, const Process& process, OnEnd on_end)
       : process_(process.id), watch_(context, process.watch), limit_(context), on_end_(std::move(on_end)) {}
 
-  void begin(milliseconds limit) {
+  void begin(milliseconds limit, milliseconds dying) {
     limit_.expires_after(limit);
-    limit_.async_wait([self = shared_from_this(), limit](const boost::system::error_code& stopped) {
-      if (stopped || self->ended_) return;
-      self->killed_ = fmt::format("killed after {}", seconds_text(limit));
-      kill(-self->process_, SIGKILL);
+    limit_.async_wait([self = shared_from_this(), limit, dying](const boost::system::error_code& stopped) {
+      if (!stopped && !self->ended_) self->kill_all(limit, dying);
     });
     watch_.async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](const boost::system::error_code& stopped) {
@@ -52,15 +49,29 @@ class Running final : public std::enable_shared_from_this<Running> {
   }
 
  private:
+  /// It may have left its group. One that hangs in the kernel does not even end by this.
+  void kill_all(milliseconds limit, milliseconds dying) {
+    killed_ = fmt::format("killed after {}", seconds_text(limit));
+    kill(-process_, SIGKILL);
+    kill(process_, SIGKILL);
+    limit_.expires_after(dying);
+    limit_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
+      if (!stopped && !self->ended_) self->tell({false, self->killed_ + ", and is still there"});
+    });
+  }
+
+  void tell(const Ended& ended) {
+    if (on_end_) std::exchange(on_end_, nullptr)(ended);
+  }
+
   void end() {
     int status = 0;
     waitpid(process_, &status, 0);
     ended_ = true;
     limit_.cancel();
     const std::string failure = killed_.empty() ? failure_of(status) : killed_;
-    std::exchange(on_end_, nullptr)(failure.empty()
-                                        ? Ended{true, "done in " + seconds_text(Clock::now() - started_)}
-                                        : Ended{false, failure});
+    tell(failure.empty() ? Ended{true, "done in " + seconds_text(Clock::now() - started_)}
+                         : Ended{false, failure});
   }
 
   const pid_t process_;
@@ -108,43 +119,46 @@ class AsioActions final : public Actions {
   Status begin(const Act& act, OnEnd on_end) override {
     auto way = read_way(act.what);
     if (!way) return way.error();
-    if (const auto* call = std::get_if<Call>(&*way)) {
-      begin_call(context_, *call, act, limits_.call, std::move(on_end));
-      return Done{};
-    }
-    auto& command = std::get<Command>(*way);
-    if (running_ < limits_.commands) return run({std::move(command), act, std::move(on_end)});
-    waiting_.push_back({std::move(command), act, std::move(on_end)});
+    Wanted wanted{std::move(*way), act, std::move(on_end)};
+    if (running_ < limits_.at_once) return run(std::move(wanted));
+    waiting_.push_back(std::move(wanted));
     return Done{};
   }
 
  private:
   struct Wanted {
-    Command command;
+    Way way;
     Act act;
     OnEnd on_end;
   };
 
   Status run(Wanted wanted) {
-    const auto process = start(wanted.command.words, environment_of(wanted.act));
+    OnEnd on_end = [this, told = std::move(wanted.on_end)](const Ended& ended) {
+      --running_;
+      told(ended);
+      run_next();
+    };
+    if (const auto* call = std::get_if<Call>(&wanted.way)) {
+      ++running_;
+      begin_call(context_, *call, wanted.act, limits_.call, std::move(on_end));
+      return Done{};
+    }
+    const auto process = start(std::get<Command>(wanted.way).words, environment_of(wanted.act));
     if (!process) return process.error();
     ++running_;
-    std::make_shared<Running>(context_, *process,
-                              [this, on_end = std::move(wanted.on_end)](const Ended& ended) {
-                                --running_;
-                                on_end(ended);
-                                run_next();
-                              })
-        ->begin(limits_.command);
+    std::make_shared<Running>(context_, *process, std::move(on_end))->begin(limits_.command, limits_.dying);
     return Done{};
   }
 
   void run_next() {
-    while (!waiting_.empty() && running_ < limits_.commands) {
+    while (!waiting_.empty() && running_ < limits_.at_once) {
       Wanted next = std::move(waiting_.front());
       waiting_.pop_front();
       const OnEnd on_end = next.on_end;
-      if (const Status begun = run(std::move(next)); !begun.ok()) on_end({false, begun.error().message});
+      if (next.act.wanted && !next.act.wanted())
+        on_end({false, "not needed any more"});
+      else if (const Status begun = run(std::move(next)); !begun.ok())
+        on_end({false, begun.error().message});
     }
   }
 

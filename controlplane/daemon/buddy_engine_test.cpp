@@ -11,7 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint32_t kServer3 = 0x0a0a020d;
 /// Server 2 has server 3's application as its buddy, which no enabled virtual server offers.
 constexpr std::string_view kBuddy =
     "/c/slb/real 3/ena/rip 10.10.2.13\n/c/slb/group 3/add 3\n/c/slb/virt 2/vip 10.10.1.102\n"
@@ -22,21 +21,7 @@ class BuddyTest : public EngineTest {
   [[nodiscard]] static config::Config configured(const std::string& more = "") {
     return config::with(config::lab(), std::string(kBuddy) + more);
   }
-  void start_with(const std::string& more = "") {
-    start();
-    EXPECT_THAT(apply(configured(more)).errors, IsEmpty());
-    time_->pass(milliseconds(3000));
-    dataplane_.changes.clear();
-    lines_.clear();
-  }
-  void fail(std::uint32_t server, L4Port port) {
-    prober_->down.insert({server, port});
-    time_->pass(milliseconds(9000));
-  }
-  void heal(std::uint32_t server, L4Port port) {
-    prober_->down.erase({server, port});
-    time_->pass(milliseconds(18'000));
-  }
+  void start_with(const std::string& more = "") { start_lab(std::string(kBuddy) + more); }
   std::vector<std::string> refused(const std::string& more) {
     std::vector<std::string> errors = apply(config::with(config::lab(), more)).errors;
     return errors;

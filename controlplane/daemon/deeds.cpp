@@ -32,12 +32,16 @@ void Deeds::begin(const TargetKey& key, health::Remedy remedy) {
   const Watched& watched = monitor_.targets().at(key);
   const health::Remedies& remedies = watched.target.remedies;
   const Line line{name_of(key, watched), remedy};
-  const action::Act act{.what = remedy == health::Remedy::restart ? remedies.restart : remedies.failover,
-                        .remedy = remedy,
-                        .real = key.real,
-                        .address = watched.target.address,
-                        .port = key.port,
-                        .reason = watched.reason};
+  action::Act act{.what = remedy == health::Remedy::restart ? remedies.restart : remedies.failover,
+                  .remedy = remedy,
+                  .real = key.real,
+                  .address = watched.target.address,
+                  .port = key.port,
+                  .reason = watched.reason,
+                  .wanted = {}};
+  act.wanted = [this, id = watched.id, remedy, what = act.what] {
+    return monitor_.still_wanted(id, remedy, what);
+  };
   const std::string why = watched.reason;
   const Status begun = actions_.begin(
       act, [this, id = watched.id, line](const action::Ended& ended) { end(id, line, ended); });

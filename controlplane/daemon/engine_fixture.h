@@ -274,6 +274,7 @@ class FakeKernel final : public kernel::Kernel {
 
 constexpr std::uint32_t kServer1 = 0x0a0a020b;
 constexpr std::uint32_t kServer2 = 0x0a0a020c;
+constexpr std::uint32_t kServer3 = 0x0a0a020d;
 
 class EngineTest : public testing::Test {
  protected:
@@ -318,12 +319,24 @@ class EngineTest : public testing::Test {
     return outcome;
   }
 
-  void start_lab() {
+  /// The lab with more settings, and what it has proven forgotten.
+  void start_lab(const std::string& more = "") {
     start();
-    EXPECT_THAT(apply(config::lab()).errors, IsEmpty());
+    EXPECT_THAT(apply(config::with(config::lab(), more)).errors, IsEmpty());
     time_->pass(milliseconds(3000));
     dataplane_.changes.clear();
     lines_.clear();
+  }
+
+  /// Long enough for a service of the lab's settings to go down.
+  void fail(std::uint32_t server, L4Port port = 8080) {
+    prober_->down.insert({server, port});
+    time_->pass(milliseconds(9000));
+  }
+  /// And to come back.
+  void heal(std::uint32_t server, L4Port port = 8080) {
+    prober_->down.erase({server, port});
+    time_->pass(milliseconds(18'000));
   }
 
   std::string directory_ = fresh_directory();

@@ -15,20 +15,7 @@ constexpr std::string_view kBoth = "/c/slb/group 1/advhlth 1&2\n";
 
 class FormulaTest : public EngineTest {
  protected:
-  void start_with(const std::string& more = "") {
-    start();
-    EXPECT_THAT(apply(config::with(config::lab(), std::string(kBoth) + more)).errors, IsEmpty());
-    time_->pass(milliseconds(3000));
-    lines_.clear();
-  }
-  void fail(std::uint32_t server) {
-    prober_->down.insert({server, 8080});
-    time_->pass(milliseconds(9000));
-  }
-  void heal(std::uint32_t server) {
-    prober_->down.erase({server, 8080});
-    time_->pass(milliseconds(18'000));
-  }
+  void start_with(const std::string& more = "") { start_lab(std::string(kBoth) + more); }
   /// What the members of the group are.
   std::vector<control::State> states() {
     control::Service service(*engine_);

@@ -62,10 +62,12 @@ Monitor::Monitor(probe::Prober& prober, Timers& timers, const Clock& clock,
 Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
                        const std::map<TargetKey, config::Target>& next) const {
   Watched watched{.target = target, .since_unix_ms = clock_.unix_ms(), .reason = "not checked yet"};
-  for (const auto& [old_key, old] : targets_)
-    if (same_service(old_key, key) && !next.contains(old_key) && old.target.address == target.address &&
-        health::serves(old.state.health))
-      watched.state.health = old.state.health;
+  for (auto old = targets_.lower_bound({key.real, key.port, key.protocol, ""});
+       old != targets_.end() && same_service(old->first, key); ++old) {
+    if (next.contains(old->first) || old->second.target.address != target.address) continue;
+    if (health::serves(old->second.state.health)) watched.state.health = old->second.state.health;
+    inherit_deeds(old->second, watched);
+  }
   if (const auto dormant = dormant_.find(service_of(key)); dormant != dormant_.end() &&
                                                            dormant->second.check == key.check &&
                                                            dormant->second.address == target.address) {
@@ -82,11 +84,14 @@ Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
 void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool grace) {
   grace_ = grace;
   Targets next;
+  std::set<probe::TargetId> inherited;
   for (const auto& [key, target] : targets) {
     const auto old = targets_.find(key);
     const bool stays = old != targets_.end() && old->second.target.address == target.address;
     next[key] = stays ? old->second : fresh(key, target, targets);
-    if (!stays) next[key].id = ++last_id_;
+    if (stays || (next[key].id != 0 && inherited.insert(next[key].id).second)) continue;
+    next[key].id = ++last_id_;
+    next[key].remedy.under_way = false;  // what is under way has one heir
   }
   for (auto& [key, old] : targets_)
     if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) {

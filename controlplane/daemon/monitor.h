@@ -103,6 +103,9 @@ class Monitor {
   void traffic_failed(const TargetKey& key);
   /// What was to be done about a target has ended; harmless for one that is gone.
   void deed_ended(probe::TargetId id, std::string outcome);
+  /// Whether what was to be done about a target, `what` as it was configured, still is: the target is there,
+  /// offered and down, and that is still configured.
+  [[nodiscard]] bool still_wanted(probe::TargetId id, health::Remedy remedy, const std::string& what) const;
   /// Enabling a server also ends its yielding to its backup. `on_verdict` hears of other servers' targets
   /// whose yielding begins or ends with that.
   void set_operation(std::uint32_t real, forwarding::Operation operation);
@@ -164,6 +167,7 @@ class Monitor {
   void feed(probe::TargetId id, const health::Event& event);
   void advance(const TargetKey& key, Watched& watched, const health::Event& event);
   void treat(const TargetKey& key, Watched& watched, const health::State& before);
+  static void inherit_deeds(const Watched& old, Watched& heir);
   void adopt_deeds(const forwarding::TargetState& known, Watched& watched) const;
   void perform(const TargetKey& key, Watched& watched, const health::Action& action);
   void wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after);

@@ -49,6 +49,26 @@ void Monitor::deed_ended(probe::TargetId id, std::string outcome) {
   if (!watched->deeds.empty()) watched->deeds.back().outcome = std::move(outcome);
 }
 
+bool Monitor::still_wanted(probe::TargetId id, health::Remedy remedy, const std::string& what) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return false;
+  const auto& [key, watched] = *found->second;
+  const health::Remedies& remedies = watched.target.remedies;
+  return watched.state.health == health::Health::down && watched.target.enabled &&
+         operation(key.real) == forwarding::ENABLED &&
+         what == (remedy == health::Remedy::restart ? remedies.restart : remedies.failover);
+}
+
+/// A check that takes another's place begins anew, but not what is done about the service: what is under way
+/// stays the only thing, under its id, and restarts count.
+void Monitor::inherit_deeds(const Watched& old, Watched& heir) {
+  if (old.deeds.empty()) return;
+  heir.deeds = old.deeds;
+  heir.remedy.restarts = old.remedy.restarts;
+  heir.remedy.under_way = old.remedy.under_way;
+  if (old.remedy.under_way) heir.id = old.id;
+}
+
 /// With what they mean for what is still to be done: restarts count, and one failover is enough.
 void Monitor::adopt_deeds(const forwarding::TargetState& known, Watched& watched) const {
   if (known.deed_size() != 0) watched.deeds.clear();

@@ -268,5 +268,43 @@ TEST_F(RemedyTest, TheDataplaneIsToldNoHistory) {
   for (const auto& [key, state] : dataplane_.states) EXPECT_EQ(state.deed_size(), 0);
 }
 
+TEST_F(RemedyTest, AChangedCheckHasOneActionUnderWayAndItsRestartsCount) {
+  start_shop();
+  fail();
+  EXPECT_THAT(begun(), ElementsAre("/bin/restart shop"));
+  EXPECT_THAT(apply(config::with(engine_->running(), "/c/slb/advhc/health shop/content \"/pong\"")).errors,
+              IsEmpty());
+  for (int i = 0; i < 5; ++i) check();
+  EXPECT_EQ(actions_.begun.size(), 1u) << "it is under way";
+  const TargetKey changed{1, 8080, Protocol::tcp, "app named shop /pong failnow 503"};
+  EXPECT_EQ(engine_->monitor().targets().at(changed).deeds.size(), 1u);
+  actions_.end();
+  EXPECT_EQ(engine_->monitor().targets().at(changed).deeds.front().outcome, "done in 1.0 s");
+  check();
+  EXPECT_THAT(begun(), ElementsAre("/bin/restart shop", "http://10.0.0.9/f"));
+}
+
+TEST_F(RemedyTest, WhatWaitsForItsTurnIsWantedWhileItsServiceIsDownAndOffered) {
+  start_shop();
+  fail();
+  const auto wanted = actions_.begun[0].wanted;
+  EXPECT_TRUE(wanted());
+  EXPECT_TRUE(engine_->set_operation(1, forwarding::DRAIN).ok());
+  EXPECT_FALSE(wanted()) << "an operator has taken it out";
+  EXPECT_TRUE(engine_->set_operation(1, forwarding::ENABLED).ok());
+  EXPECT_TRUE(wanted());
+  EXPECT_THAT(
+      apply(config::with(engine_->running(), "/c/slb/advhc/health shop/restart \"/bin/other\"")).errors,
+      IsEmpty());
+  EXPECT_FALSE(wanted()) << "something else is configured";
+  EXPECT_THAT(
+      apply(config::with(engine_->running(), "/c/slb/advhc/health shop/restart \"/bin/restart shop\""))
+          .errors,
+      IsEmpty());
+  EXPECT_TRUE(wanted());
+  recover();
+  EXPECT_FALSE(wanted()) << "it is back";
+}
+
 }  // namespace
 }  // namespace headgate::daemon

@@ -10,27 +10,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint32_t kServer3 = 0x0a0a020d;
 constexpr std::string_view kSpare = "/c/slb/real 3/ena/rip 10.10.2.13\n";
 
 class StandbyTest : public EngineTest {
  protected:
   /// The lab and a third server, with more settings.
-  void start_with(const std::string& lines) {
-    start();
-    EXPECT_THAT(apply(config::with(config::lab(), std::string(kSpare) + lines)).errors, IsEmpty());
-    time_->pass(milliseconds(3000));
-    dataplane_.changes.clear();
-    lines_.clear();
-  }
-  void fail(std::uint32_t server) {
-    prober_->down.insert({server, 8080});
-    time_->pass(milliseconds(9000));
-  }
-  void heal(std::uint32_t server) {
-    prober_->down.erase({server, 8080});
-    time_->pass(milliseconds(18'000));
-  }
+  void start_with(const std::string& lines) { start_lab(std::string(kSpare) + lines); }
   void count(std::uint32_t real, std::uint64_t current) {
     dataplane_.stats.clear_real();
     forwarding::RealStats& row = *dataplane_.stats.add_real();

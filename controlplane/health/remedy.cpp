@@ -20,11 +20,16 @@ bool fails_again(const Policy& policy, RemedyState& state, const Partial& fresh)
 }
 
 /// What there is left to do.
+/// A demand that can't be met, for want of a failover, is a failure like others.
+bool demands_failover(const Remedies& remedies, const Checked& event) {
+  return event.demands_failover && !remedies.failover.empty();
+}
+
 std::optional<Remedy> choose(const Remedies& remedies, RemedyState& state, const Checked& event) {
   std::erase_if(state.restarts, [&](Moment then) { return event.at - then >= remedies.window; });
   if (state.failed_over) return std::nullopt;
-  const bool skipped = event.demands_failover && !remedies.failover.empty();
-  if (!skipped && !remedies.restart.empty() && state.restarts.size() < remedies.rcount)
+  if (!demands_failover(remedies, event) && !remedies.restart.empty() &&
+      state.restarts.size() < remedies.rcount)
     return Remedy::restart;
   if (!remedies.failover.empty()) return Remedy::failover;
   return std::nullopt;
@@ -50,7 +55,7 @@ RemedyStep checked(const Policy& policy, const Remedies& remedies, RemedyState s
   }
   if (event.failed == 0) state.failed = 0;
   if (event.failed == 0 || state.under_way) return {std::move(state), std::nullopt};
-  const bool acts = !was_down || event.demands_failover ||
+  const bool acts = !was_down || demands_failover(remedies, event) ||
                     fails_again(policy, state, {event.at, std::clamp(event.failed, kLeastPart, kComplete)});
   if (!acts) return {std::move(state), std::nullopt};
   const auto remedy = choose(remedies, state, event);

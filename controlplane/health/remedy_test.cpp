@@ -190,7 +190,7 @@ class Walk {
     if (event.failed == 0 && policy_.window.count() == 0) past.failures.clear();
     if (event.failed == 0 || past.under_way) return std::nullopt;
     past.failures.push_back({event.at, event.failed});
-    if (!fell && !event.demands_failover && !enough(past.failures, event.at)) return std::nullopt;
+    if (!fell && !demanded(event) && !enough(past.failures, event.at)) return std::nullopt;
     past.failures.clear();
     const auto remedy = past.failed_over ? std::nullopt : allowed(past, event);
     past.under_way = remedy.has_value();
@@ -198,6 +198,8 @@ class Walk {
     if (remedy == Remedy::restart) past.restarts.push_back(event.at);
     return remedy;
   }
+
+  bool demanded(const Checked& event) const { return event.demands_failover && !remedies_.failover.empty(); }
 
   bool enough(const std::vector<Partial>& failures, Moment now) const {
     Part sum = 0;
@@ -210,7 +212,7 @@ class Walk {
     const auto recent =
         std::ranges::count_if(past.restarts, [&](Moment then) { return event.at - then < remedies_.window; });
     const bool may_restart = !remedies_.restart.empty() && recent < std::ptrdiff_t{remedies_.rcount};
-    if (may_restart && (!event.demands_failover || remedies_.failover.empty())) return Remedy::restart;
+    if (may_restart && !demanded(event)) return Remedy::restart;
     return remedies_.failover.empty() ? std::nullopt : std::optional(Remedy::failover);
   }
 

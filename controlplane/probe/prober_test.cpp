@@ -277,8 +277,8 @@ TEST_F(Prober, ACancelledProbeReportsNothing) {
 }
 
 TEST_F(Prober, PingsTheLoopback) {
-  const probe::Result result = probe({.kind = probe::Kind::icmp}, 0);
   if (geteuid() != 0) GTEST_SKIP() << "a raw socket needs root";
+  const probe::Result result = probe({.kind = probe::Kind::icmp}, 0);
   EXPECT_TRUE(result.passed) << result.reason;
 }
 

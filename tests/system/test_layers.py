@@ -14,7 +14,8 @@ from check_case import ADDRESSES, LENGTHS, NAMESPACE, CheckCase
 from host import inside, sh, wait_until
 from lab_case import LabCase
 
-#: Tells all that 10.10.2.61 has the address given, in answer to a host that nobody has.
+#: Tells all that 10.10.2.61 has the address given, in answer to a host that nobody has: fifty times a second, until it is ended. The
+#: pause is the pace of the sender; nobody waits for it.
 REPLIES = """
 import socket, sys, time
 mac = bytes.fromhex(sys.argv[1].replace(":", ""))
