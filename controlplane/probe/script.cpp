@@ -62,6 +62,8 @@ class ScriptReader {
     const Verb before = std::exchange(last_, statement.verb);
     if (statement.verb == Verb::open) return open(statement.text);
     if (!open_) return Error{"it needs an open before it"};
+    if (statement.text.empty() && says_octets(statement.verb))
+      return Error{"it says no octets; what takes any answer is expect *"};
     switch (statement.verb) {
       case Verb::send:
         moves().push_back({.send = unescaped(statement.text)});
@@ -82,6 +84,10 @@ class ScriptReader {
       default:
         return bound(statement);
     }
+  }
+
+  [[nodiscard]] static bool says_octets(Verb verb) {
+    return verb != Verb::close && verb != Verb::offset && verb != Verb::depth && verb != Verb::wait;
   }
 
   /// Nobody answers for a datagram that was only sent.
@@ -215,7 +221,7 @@ class ScriptConversation final : public Conversation {
   /// chance.
   bool met(const ScriptMove& move) {
     const std::size_t from = move.offset > dropped_ ? move.offset - dropped_ : 0;
-    if (from > heard_.size() || heard_.empty()) return false;
+    if (from >= heard_.size()) return false;
     const std::size_t limit = move.depth == 0 ? heard_.size() : from + move.depth;
     const std::size_t found = std::string_view(heard_).substr(0, limit).find(move.expect, from);
     if (found == std::string::npos) return false;

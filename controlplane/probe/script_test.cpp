@@ -71,6 +71,8 @@ TEST(ScriptText, SaysWhichStatementCantBe) {
             "statement 4: nexpect goes on with a bexpect right before it");
   EXPECT_EQ(error({open, {Verb::send, "a"}, {Verb::wait, "2"}}),
             "statement 3: it is about an expect or bexpect, and there is none before it");
+  for (const Verb verb : {Verb::send, Verb::expect, Verb::bsend, Verb::bexpect})
+    EXPECT_EQ(error({open, {verb, ""}}), "statement 2: it says no octets; what takes any answer is expect *");
   EXPECT_EQ(error({{Verb::open, "80,udp"}, {Verb::close, ""}}), "statement 2: close is for tcp");
 }
 
@@ -151,6 +153,20 @@ TEST(ScriptTalk, OffsetAndDepthSayWhereOctetsMayStand) {
   EXPECT_FALSE(with("3", "2", "xxxab"));
   EXPECT_TRUE(with("3", "3", "xxxab"));
   EXPECT_FALSE(with("1464", "2", "ab"));
+}
+
+TEST(ScriptTalk, AnyAnswerBehindAnOffsetHasAnOctetThere) {
+  const auto leg = legs({{Verb::open, "1"},
+                         {Verb::expect, "*"},
+                         {Verb::offset, "2"},
+                         {Verb::send, "x"},
+                         {Verb::expect, "b"}})[0];
+  EXPECT_EQ(on(leg, Carrier::stream, {"a"}).outcome,
+            (Outcome{false, "expect \"*\": not in the 1 octets that came"}));
+  for (const auto& pieces : {std::vector<std::string>{"ab"}, {"a", "b"}})
+    EXPECT_EQ(on(leg, Carrier::stream, pieces).outcome,
+              (Outcome{false, "expect \"b\": not in the 2 octets that came"}))
+        << pieces.size();
 }
 
 TEST(ScriptTalk, AWaitIsThePatienceOfItsExpectation) {
