@@ -61,14 +61,6 @@ Status sync_directory_of(const std::string& path) {
   return Done{};
 }
 
-Status replace_file(const std::string& path, std::string_view content, Durability durability) {
-  const std::string beside = path + ".new";
-  if (Status written = write_file(beside, O_CREAT | O_TRUNC, content, durability); !written.ok())
-    return written;
-  if (std::rename(beside.c_str(), path.c_str()) != 0) return failure("rename to", path);
-  return durability == Durability::machine ? sync_directory_of(path) : Done{};
-}
-
 }  // namespace
 
 std::optional<std::string> read(const std::string& path) {
@@ -83,16 +75,33 @@ std::optional<std::string> read(const std::string& path) {
 }
 
 Status replace(const std::string& path, std::string_view content) {
-  return replace_file(path, content, Durability::machine);
+  const std::string beside = path + ".new";
+  if (Status written = write_file(beside, O_CREAT | O_TRUNC, content, Durability::machine); !written.ok())
+    return written;
+  return rename(beside, path);
 }
 
 Status replace_unsynced(const std::string& path, std::string_view content) {
-  return replace_file(path, content, Durability::process);
+  const std::string beside = path + ".new";
+  if (Status written = create_unsynced(beside, content); !written.ok()) return written;
+  return rename_unsynced(beside, path);
 }
 
 Status rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) return failure("rename to", to);
+  if (Status renamed = rename_unsynced(from, to); !renamed.ok()) return renamed;
   return sync_directory_of(to);
+}
+
+Status rename_unsynced(const std::string& from, const std::string& to) {
+  return std::rename(from.c_str(), to.c_str()) == 0 ? Status(Done{}) : failure("rename to", to);
+}
+
+Status create_unsynced(const std::string& path, std::string_view content) {
+  return write_file(path, O_CREAT | O_TRUNC, content, Durability::process);
+}
+
+Status append_unsynced(const std::string& path, std::string_view content) {
+  return write_file(path, O_APPEND, content, Durability::process);
 }
 
 Status overwrite(const std::string& path, std::string_view content) {

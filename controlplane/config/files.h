@@ -18,8 +18,14 @@ namespace headgate::files {
 [[nodiscard]] Status replace(const std::string& path, std::string_view content);
 /// Renames within a directory, and syncs it.
 [[nodiscard]] Status rename(const std::string& from, const std::string& to);
+
 /// The same as replace without syncing: survives the end of this process, not that of the machine.
 [[nodiscard]] Status replace_unsynced(const std::string& path, std::string_view content);
+/// Renames within a directory without syncing it.
+[[nodiscard]] Status rename_unsynced(const std::string& from, const std::string& to);
+/// A file of this content, or that follows what is there already; without syncing.
+[[nodiscard]] Status create_unsynced(const std::string& path, std::string_view content);
+[[nodiscard]] Status append_unsynced(const std::string& path, std::string_view content);
 
 /// Writes into an existing file as it is, for those of /proc.
 [[nodiscard]] Status overwrite(const std::string& path, std::string_view content);

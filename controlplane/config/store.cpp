@@ -2,6 +2,7 @@
 #include "controlplane/config/store.h"
 
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 #include <boost/crc.hpp>
@@ -16,10 +17,14 @@ constexpr std::string_view kSeal = "/* checksum ";
 constexpr std::string_view kBoot = "/* boot ";
 constexpr std::string_view kGeneration = "/* generation ";
 
+std::string checksum(const boost::crc_32_type& crc, std::size_t size) {
+  return fmt::format("{:08x} over {} bytes", crc.checksum(), size);
+}
+
 std::string checksum(std::string_view text) {
   boost::crc_32_type crc;
   crc.process_bytes(text.data(), text.size());
-  return fmt::format("{:08x} over {} bytes", crc.checksum(), text.size());
+  return checksum(crc, text.size());
 }
 
 /// The rest of the line that begins with `word`; empty when there is none.
@@ -63,6 +68,30 @@ Result<std::string> unsealed(std::string_view content) {
   if (content.substr(at + kSeal.size()) != checksum(text) + "\n") return Error{"does not match its checksum"};
   return std::string(text);
 }
+
+// ---- States
+
+StatesWriter::StatesWriter(std::string path, std::string header)
+    : path_(std::move(path)), header_(std::move(header)) {}
+
+/// Messages one behind the other are one message with all that they repeat.
+Status StatesWriter::append(const forwarding::States& states) {
+  return write(std::exchange(header_, {}) + states.SerializeAsString());
+}
+
+Status StatesWriter::write(std::string_view text) {
+  crc_.process_bytes(text.data(), text.size());
+  const bool first = std::exchange(size_, size_ + text.size()) == 0;
+  return first ? files::create_unsynced(beside(), text) : files::append_unsynced(beside(), text);
+}
+
+Status StatesWriter::finish() {
+  const std::string seal = fmt::format("{}{}\n", kSeal, checksum(crc_, size_));
+  if (Status sealed = files::append_unsynced(beside(), seal); !sealed.ok()) return sealed;
+  return files::rename_unsynced(beside(), path_);
+}
+
+// ---- The store
 
 Store::Store(std::string directory, std::string boot_id)
     : directory_(std::move(directory)), boot_id_(std::move(boot_id)) {}
@@ -120,9 +149,8 @@ Status Store::adopt_running() const {
   return files::rename(path("config.next"), path("config.running"));
 }
 
-Status Store::keep_states(const forwarding::States& states) const {
-  return files::replace_unsynced(
-      path("states"), sealed(fmt::format("{}{}\n{}", kBoot, boot_id_, states.SerializeAsString())));
+StatesWriter Store::states_writer() const {
+  return {path("states"), fmt::format("{}{}\n", kBoot, boot_id_)};
 }
 
 /// Silent about a file that is not there, not of this boot, or not whole: probes find out all but the

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/crc.hpp>
+
 #include "model/config.pb.h"
 #include "model/forwarding.pb.h"
 #include "model/result.h"
@@ -26,6 +28,24 @@ namespace headgate::config {
 struct Running {
   Config config;
   std::uint64_t generation = 0;
+};
+
+/// Stores states piece by piece; what was stored before is there until the last one is. Only one writes at a
+/// time: what a second one begins, the first does not finish.
+class StatesWriter {
+ public:
+  StatesWriter(std::string path, std::string header);
+  [[nodiscard]] Status append(const forwarding::States& states);
+  [[nodiscard]] Status finish();
+
+ private:
+  [[nodiscard]] std::string beside() const { return path_ + ".new"; }
+  [[nodiscard]] Status write(std::string_view text);
+
+  std::string path_;
+  std::string header_;  ///< until it is written
+  boost::crc_32_type crc_;
+  std::size_t size_ = 0;
 };
 
 class Store {
@@ -49,9 +69,9 @@ class Store {
   [[nodiscard]] Status stage_running(const Running& running) const;
   /// Makes what was staged the stored running configuration; it is on disk when this returns.
   [[nodiscard]] Status adopt_running() const;
-  /// Verdicts and operator settings, for a start at which the dataplane has nothing to hand back. They
+  /// For verdicts and operator settings, for a start at which the dataplane has nothing to hand back. They
   /// outlast headgated, not the machine: the settings of an operator end with a reboot.
-  [[nodiscard]] Status keep_states(const forwarding::States& states) const;
+  [[nodiscard]] StatesWriter states_writer() const;
   enum class Rotation { into_backup, keep_backup };
   /// `save` and `save n`.
   [[nodiscard]] Status save(const Config& config, Rotation rotation) const;

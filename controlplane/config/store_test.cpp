@@ -59,10 +59,15 @@ TEST_F(StoreTest, SavedConfigurationIsWhatARebootLoads) {
 }
 
 TEST_F(StoreTest, StatesOutlastHeadgatedButNotTheMachine) {
-  forwarding::States states;
-  states.add_operation()->set_real(3);
-  ASSERT_TRUE(store_.keep_states(states).ok());
+  forwarding::States targets, operations;
+  targets.add_target()->set_reason("refused");
+  operations.add_operation()->set_real(3);
+  StatesWriter writer = store_.states_writer();
+  for (const auto* states : {&targets, &targets, &operations}) ASSERT_TRUE(writer.append(*states).ok());
+  EXPECT_FALSE(store_.load().states.has_value()) << "not all of it is there yet";
+  ASSERT_TRUE(writer.finish().ok());
   ASSERT_TRUE(store_.load().states.has_value());
+  EXPECT_EQ(store_.load().states->target_size(), 2);
   EXPECT_EQ(store_.load().states->operation_size(), 1);
   EXPECT_FALSE(Store(directory_, "boot 2").load().states.has_value());
   ASSERT_TRUE(files::replace(file("states"), "/* boot boot 1\nhalf of it").ok());

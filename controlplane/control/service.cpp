@@ -244,7 +244,7 @@ Reply Service::status(const GetStatus& get) {
                       .port_macs = {},
                       .ports_up = {},
                       .current = {},
-                      .picture = engine_.picture(),
+                      .announcer = engine_.announcer(),
                       .now_unix_ms = engine_.unix_ms(),
                       .changes_of = get.changes_of()};
   for (const forwarding::RealStats& real : engine_.last_stats().real())
@@ -267,7 +267,7 @@ std::optional<State> Service::virt_state(std::uint32_t virt) const {
                             .port_macs = {},
                             .ports_up = {},
                             .current = {},
-                            .picture = engine_.picture(),
+                            .announcer = engine_.announcer(),
                             .now_unix_ms = engine_.unix_ms()};
   const auto state = virt_state_of(engine_.running(), engine_.monitor(), around, virt);
   return state && !engine_.published() ? NO_SERVICES_UP : state;

@@ -125,13 +125,13 @@ void fill_member(const Look& look, std::uint32_t number, const Watched* watched,
 }
 
 /// What a server that is up does for a service: serve, serve in part, or stand by.
-State part_of(const Look& look, const daemon::Picture::ServiceKey& key, const config::Player& player,
+State part_of(const Look& look, const daemon::Announcer::ServiceKey& key, const config::Player& player,
               const Watched& watched) {
   constexpr std::uint64_t kMsPerSecond = 1000;
   const std::uint32_t number = player.real->number();
-  const auto taking = look.around.picture.taking.find(key);
-  if (look.around.picture.full.contains(number)) return OVERFLOW;
-  if (taking == look.around.picture.taking.end() || player.resting) return state_of(watched.state.health);
+  const auto taking = look.around.announcer.taking().find(key);
+  if (look.around.announcer.full().contains(number)) return OVERFLOW;
+  if (taking == look.around.announcer.taking().end() || player.resting) return state_of(watched.state.health);
   const bool degraded = watched.state.health == health::Health::degraded;
   if (degraded) return taking->second.empty() ? BLOCKED : DEGRADED;
   if (!taking->second.contains(number)) return BLOCKED;
@@ -160,7 +160,7 @@ MemberStatus member_of(const Look& look, const Served& served, const config::Pla
   MemberStatus member;
   fill_member(look, player.real->number(), watched, member);
   member.set_group_enabled(!player.resting);
-  const daemon::Picture::ServiceKey key{served.virt.number(), served.service.vport(), served.protocol};
+  const daemon::Announcer::ServiceKey key{served.virt.number(), served.service.vport(), served.protocol};
   if (member.state() == UP || member.state() == DEGRADED)
     member.set_state(part_of(look, key, player, *watched));
   return member;
@@ -227,7 +227,7 @@ void add_services(const Look& look, const config::Virt& virt, VirtStatus& status
 /// NO_SERVICES_UP: a server that is full, or that rests, is none.
 State taken_by(const Look& look, const config::Virt& virt) {
   bool any = false, up = false;
-  for (const auto& [key, taking] : look.around.picture.taking) {
+  for (const auto& [key, taking] : look.around.announcer.taking()) {
     const auto& [number, vport, protocol] = key;
     const auto service = std::ranges::find(virt.service(), vport, &config::Service::vport);
     if (number != virt.number() || service == virt.service().end()) continue;

@@ -17,7 +17,7 @@ struct Surroundings {
   std::map<std::uint32_t, Mac> port_macs;  ///< of the ports' own interfaces
   std::map<std::uint32_t, bool> ports_up;
   std::map<std::uint32_t, std::uint64_t> current;  ///< sessions by real server
-  const daemon::Picture& picture;                  ///< who takes new sessions
+  const daemon::Announcer& announcer;              ///< who takes new sessions
   std::uint64_t now_unix_ms = 0;
   std::uint32_t changes_of = 0;  ///< the real server whose targets' changes are asked for; 0: none
 };

@@ -1,326 +1,334 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/daemon/announcer.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
 
 #include "model/members.h"
-#include "model/ports.h"
 
 namespace headgate::daemon {
 namespace {
 
+using health::Availability;
 using health::Health;
-using health::ServerHealth;
-using telemetry::Severity;
+
+/// So many targets or members are looked at in one go: a few hundred microseconds.
+constexpr unsigned kSlice = 512;
+/// So many lines are handed out at a time.
+constexpr std::size_t kLines = 32;
+
+Picture::ServiceKey key_of(const forwarding::Service& service) {
+  return {service.virt(), service.vport(), static_cast<Protocol>(service.protocol())};
+}
+
+/// Moves what is known of `key`, if anything.
+template <class Map>
+void take(Map& from, Map& to, const typename Map::key_type& key) {
+  if (auto node = from.extract(key)) to.insert(std::move(node));
+}
 
 template <class Map>
-auto value_or(const Map& map, const typename Map::key_type& key, typename Map::mapped_type otherwise) {
-  const auto found = map.find(key);
-  return found == map.end() ? otherwise : found->second;
+void merge(const Map& from, Map& to) {
+  for (const auto& [key, value] : from) to.insert_or_assign(key, value);
 }
 
-void tell_servers(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [real, state] : now.servers) {
-    const std::string rip = now.rips.at(real).text();
-    if (state == value_or(before.servers, real, ServerHealth::unknown)) continue;
-    if (state == ServerHealth::up)
-      lines.push_back({Severity::notice, fmt::format("slb: real server {} operational", rip), rip});
-    if (state == ServerHealth::failed)
-      lines.push_back({Severity::alert, fmt::format("slb: cannot contact real server {}", rip), rip});
-  }
+template <class Visit>
+void for_each_target(const Targets& targets, std::uint32_t real, const Visit& visit) {
+  for (auto at = targets.lower_bound({.real = real}); at != targets.end() && at->first.real == real; ++at)
+    visit(at->first, at->second);
 }
 
-/// What was known of a service before this check of it.
-Health known_before(const Picture& before, const TargetKey& key) {
-  if (const auto same = before.services.find(key); same != before.services.end()) return same->second;
-  for (const auto& [other, state] : before.services)
-    if (other.real == key.real && other.port == key.port && other.protocol == key.protocol) return state;
-  return Health::unknown;
+/// Whether a service serves; nothing while that is not known. A server that is full is there all the same.
+std::optional<bool> serves(const health::Standby& now) {
+  const bool serving = !now.taking.empty() || (now.available > 0 && !now.is_short && !now.is_false);
+  return !serving && now.undecided ? std::nullopt : std::optional(serving);
 }
-
-void tell_services(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [key, state] : now.services) {
-    const std::string service = endpoint_text(now.rips.at(key.real), key.port);
-    if (state == known_before(before, key)) continue;
-    if (state == Health::up)
-      lines.push_back({Severity::notice, fmt::format("slb: real service {} operational", service), service});
-    if (state == Health::degraded)
-      lines.push_back({Severity::warning, fmt::format("slb: real service {} degraded", service), service});
-    if (state == Health::down)
-      lines.push_back(
-          {Severity::alert, fmt::format("slb: cannot contact real service {}", service), service});
-  }
-}
-
-/// A single service is told about only where others of its virtual server go on; else the server's line says
-/// it.
-void tell_virt_services(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [key, available] : now.virt_services) {
-    const auto& [virt, vport, protocol] = key;
-    if (available == value_or(before.virt_services, key, true)) continue;
-    if (!value_or(now.virts, virt, false) || !value_or(before.virts, virt, true)) continue;
-    const std::string name =
-        fmt::format("service {}{} of Virtual Server{}:{}", port_text(static_cast<L4Port>(vport)),
-                    protocol == Protocol::udp ? " udp" : "", virt, now.vips.at(virt).text());
-    if (available)
-      lines.push_back({Severity::notice, "slb: Real servers are available for " + name, name});
-    else
-      lines.push_back({Severity::alert, "slb: No real servers are available for " + name, name});
-  }
-}
-
-void tell_virts(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [virt, available] : now.virts) {
-    if (available == value_or(before.virts, virt, true)) continue;
-    const std::string name = fmt::format("Virtual Server{}:{}", virt, now.vips.at(virt).text());
-    if (available)
-      lines.push_back({Severity::notice, "slb: Services are available for " + name, name});
-    else
-      lines.push_back({Severity::alert, "slb: No services are available for " + name, name});
-  }
-}
-
-/// What began and what ended between two sets, in words of `tell`.
-template <class Set, class Tell>
-void tell_changes(const Set& before, const Set& now, const Tell& tell) {
-  for (const auto& one : now)
-    if (!before.contains(one)) tell(one, "activated");
-  for (const auto& one : before)
-    if (!now.contains(one)) tell(one, "deactivated");
-}
-
-std::string rip_of(const Picture& before, const Picture& now, std::uint32_t real) {
-  return value_or(now.rips, real, value_or(before.rips, real, Ip{})).text();
-}
-
-void tell_standby(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  const auto note = [&](const char* what, const std::string& who, std::string_view whom) {
-    lines.push_back({Severity::notice, fmt::format("slb: {} {} for {}", who, what, whom),
-                     fmt::format("{} for {}", who, whom)});
-  };
-  const auto server = [&](std::uint32_t real) { return rip_of(before, now, real); };
-  tell_changes(before.failover, now.failover, [&](const Picture::Pair& pair, const char* what) {
-    note(what, "backup server " + server(pair.second), "real server " + server(pair.first));
-  });
-  tell_changes(before.overflow, now.overflow, [&](const Picture::Pair& pair, const char* what) {
-    note(what, "overflow server " + server(pair.second), "real server " + server(pair.first));
-  });
-  tell_changes(
-      before.stepped_in_servers, now.stepped_in_servers, [&](const Picture::Pair& pair, const char* what) {
-        note(what, "backup server " + server(pair.second), fmt::format("real server group {}", pair.first));
-      });
-  tell_changes(before.stepped_in_groups, now.stepped_in_groups,
-               [&](const Picture::Pair& pair, const char* what) {
-                 note(what, fmt::format("backup group {}", pair.second),
-                      fmt::format("real server group {}", pair.first));
-               });
-}
-
-void tell_full(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const std::uint32_t real : now.full)
-    if (!before.full.contains(real))
-      lines.push_back(
-          {Severity::alert, fmt::format("slb: real server {} has reached its maximum of {} sessions",
-                                        rip_of(before, now, real), value_or(now.maxcon, real, 0))});
-}
-
-/// Once for each fall to the threshold or below it.
-void tell_few(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [group, threshold] : now.alert_at) {
-    const auto was = before.available.find(group);
-    const auto is = now.available.find(group);
-    if (was == before.available.end() || is == now.available.end()) continue;
-    if (was->second.size() <= threshold || is->second.size() > threshold) continue;
-    lines.push_back({Severity::alert,
-                     fmt::format("slb: real server group {} has {} available server{} left "
-                                 "(realthr {})",
-                                 group, is->second.size(), is->second.size() == 1 ? "" : "s", threshold)});
-  }
-}
-
-void tell_formulas(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [group, holds] : now.formulas) {
-    if (!holds || *holds == value_or(before.formulas, group, {}).value_or(true)) continue;
-    const std::string formula =
-        fmt::format("real server group {}: health formula {}", group, value_or(now.formula_texts, group, ""));
-    const std::string subject = fmt::format("health formula of real server group {}", group);
-    if (*holds)
-      lines.push_back({Severity::notice, fmt::format("slb: {} is true again", formula), subject});
-    else
-      lines.push_back({Severity::alert, fmt::format("slb: {} is false: no new sessions", formula), subject});
-  }
-}
-
-void tell_buddies(const Picture& before, const Picture& now, std::vector<Announcement>& lines) {
-  for (const auto& [real, down] : now.buddy_down) {
-    const std::string was = value_or(before.buddy_down, real, {}).value_or("");
-    if (!down || down->empty() == was.empty()) continue;
-    const std::string rip = rip_of(before, now, real);
-    const std::string subject = "buddies of real server " + rip;
-    if (down->empty())
-      lines.push_back({Severity::notice, fmt::format("slb: {} are up again", subject), subject});
-    else
-      lines.push_back(
-          {Severity::alert,
-           fmt::format("slb: real server {} takes no new sessions: its buddy {} is not up", rip, *down),
-           subject});
-  }
-}
-
-/// What is known of the buddies of a target.
-void note_buddies(const Monitor& monitor, const TargetKey& key, const Watched& watched, Picture& picture) {
-  if (watched.target.buddies.empty()) return;
-  std::optional<std::string>& down = picture.buddy_down[key.real];
-  if (!watched.lacks)
-    down = down.value_or("");
-  else if (monitor.health_by(*watched.lacks) == Health::down)
-    down = buddy_text(*watched.lacks);
-}
-
-/// Puts the services of a generation into a picture.
-class Painter {
- public:
-  Painter(const Monitor& monitor, const Picture& before, const std::set<std::uint32_t>& full,
-          Picture& picture)
-      : monitor_(monitor), before_(before), full_(full), picture_(picture) {}
-
-  void add(const forwarding::Service& service) {
-    const Picture::ServiceKey key{service.virt(), service.vport(), static_cast<Protocol>(service.protocol())};
-    const auto availability = [this](const forwarding::Member& member) {
-      return monitor_.availability(config::from_message(member.target()));
-    };
-    const health::Standby now = health::standby(
-        service,
-        {.availability = availability, .full = full_, .was_short = before_.closed_short.contains(key)});
-    picture_.vips[service.virt()] = ip_of(service.vip());
-    picture_.taking[key] = now.taking;
-    if (now.is_short) picture_.closed_short.insert(key);
-    if (!service.formula().empty()) note_formula(service.group(), now);
-    picture_.failover.insert(now.failover.begin(), now.failover.end());
-    picture_.overflow.insert(now.overflow.begin(), now.overflow.end());
-    if (now.fallback) add_fallback(service, service.fallback(*now.fallback), now);
-    for (const forwarding::Member& member : service.member())
-      if (!member.resting() && availability(member) != health::Availability::closed)
-        picture_.available[service.group()].insert(member.real());
-    picture_.available.try_emplace(service.group());
-    settle_virt(key, now);
-  }
-
-  /// A virtual server serves as long as one of its services does.
-  void finish() {
-    std::erase_if(picture_.virts,
-                  [&](const auto& entry) { return !entry.second && undecided_.contains(entry.first); });
-  }
-
- private:
-  void add_fallback(const forwarding::Service& service, const forwarding::Fallback& fallback,
-                    const health::Standby& now) {
-    if (fallback.group() != 0)
-      picture_.stepped_in_groups.insert({service.group(), fallback.group()});
-    else
-      for (const std::uint32_t real : now.taking) picture_.stepped_in_servers.insert({service.group(), real});
-  }
-
-  /// Of the services of a group some may lack a server that others have.
-  void note_formula(std::uint32_t group, const health::Standby& now) {
-    std::optional<bool>& holds = picture_.formulas[group];
-    if (now.is_false && !now.unsettled) holds = false;
-    if (!now.is_false) holds = holds.value_or(true);
-  }
-
-  void settle_virt(const Picture::ServiceKey& key, const health::Standby& now) {
-    const std::uint32_t virt_number = std::get<0>(key);
-    // A server that is full is there all the same.
-    const bool serves = !now.taking.empty() || (now.available > 0 && !now.is_short && !now.is_false);
-    if (!serves && now.undecided) {
-      undecided_.insert(virt_number);
-      return;
-    }
-    picture_.virt_services[key] = serves;
-    bool& virt = picture_.virts.try_emplace(virt_number, false).first->second;
-    virt = virt || serves;
-  }
-
-  const Monitor& monitor_;
-  const Picture& before_;
-  const std::set<std::uint32_t>& full_;
-  Picture& picture_;
-  std::set<std::uint32_t> undecided_;
-};
 
 }  // namespace
 
 health::ServerState server_state_of(const Targets& targets, std::uint32_t real) {
   std::vector<health::ServiceView> views;
-  for (const auto& [key, watched] : targets)
-    if (key.real == real) views.push_back({watched.state.health, watched.heard});
+  for_each_target(targets, real, [&](const TargetKey&, const Watched& watched) {
+    views.push_back({watched.state.health, watched.heard});
+  });
   return health::server_state(views);
 }
 
-Picture picture_of(const config::Compiled& compiled, const Monitor& monitor, const Picture& before,
-                   const std::set<std::uint32_t>& full) {
-  Picture picture;
-  std::map<std::uint32_t, std::vector<health::ServiceView>> views;  // in one pass: a mass failure asks often
-  for (const auto& [key, watched] : monitor.targets()) {
-    picture.services[key] = watched.state.health;
-    picture.rips[key.real] = watched.target.address;
-    views[key.real].push_back({watched.state.health, watched.heard});
-    note_buddies(monitor, key, watched, picture);
+// ---- Claims
+
+void Announcer::Claims::replace(const std::set<Pair>& old, const std::set<Pair>& fresh) {
+  const auto touch = [this](const Pair& pair) { touched_.try_emplace(pair, count_.contains(pair)); };
+  for (const Pair& pair : fresh) {
+    touch(pair);
+    ++count_[pair];
   }
-  for (const auto& [real, services] : views) picture.servers[real] = health::server_state(services).health;
-  Painter painter(monitor, before, full, picture);
-  for (const forwarding::Service& service : compiled.generation.service()) {
-    painter.add(service);
-    for_each_member(service, [&](const forwarding::Member& member) {
-      picture.maxcon[member.real()] = member.maxcon();
-      if (full.contains(member.real())) picture.full.insert(member.real());
-    });
+  for (const Pair& pair : old) {
+    touch(pair);
+    if (--count_.at(pair) == 0) count_.erase(pair);
   }
-  painter.finish();
-  picture.alert_at = compiled.alert_at;
-  picture.formula_texts = compiled.formulas;
-  return picture;
 }
 
-std::set<std::uint32_t> full_servers(const forwarding::Generation& generation,
-                                     const forwarding::Stats& stats) {
-  std::map<std::uint32_t, std::uint64_t> current;
-  for (const forwarding::RealStats& real : stats.real()) current[real.real()] = real.counts().current();
+void Announcer::Claims::settle(std::set<Pair>& before, std::set<Pair>& now) {
+  for (const auto& [pair, was] : std::exchange(touched_, {})) {
+    if (was) before.insert(pair);
+    if (count_.contains(pair)) now.insert(pair);
+  }
+}
+
+// ---- The configuration
+
+void Announcer::configure(const config::Compiled& compiled, News news) {
+  const Parts old = std::exchange(parts_, {});
+  std::map<std::uint32_t, Ip> old_rips = std::move(names_.rips);
+  Seen seen{.before = std::exchange(told_, {}), .now = {}};
+  index(compiled);
+  pass_ = {};
+  next_ = {};
+  passing_ = false;
+  for (const auto& [key, part] : old) replace(part, {});
+  for (auto& [key, part] : parts_) {
+    const auto known = old.find(key);
+    part.standby.is_short = known != old.end() && known->second.standby.is_short;
+    Part fresh = painted(part);
+    replace({}, fresh);
+    part = std::move(fresh);
+    taking_[key] = part.standby.taking;
+    pass_.painted.push_back(key);
+    pass_.virts.insert(part.service->virt());
+    pass_.groups.insert(part.service->group());
+  }
+  for (const auto& [key, watched] : monitor_.targets()) {
+    seen.now.services[key] = watched.state.health;
+    look_at_server(key.real, seen);
+  }
+  finish(seen);
+  Names names = names_;
+  names.rips.merge(old_rips);  // what has gone is told of, too
+  std::vector<Announcement> lines = settle(names, std::move(seen));
+  if (news == News::told) std::ranges::move(lines, std::back_inserter(lines_));
+}
+
+void Announcer::index(const config::Compiled& compiled) {
+  names_ = {.alert_at = compiled.alert_at, .formula_texts = compiled.formulas};
+  services_of_.clear();
+  services_of_group_.clear();
+  depending_.clear();
+  target_of_.clear();
+  taking_.clear();
+  for (const auto& [key, watched] : monitor_.targets()) {
+    names_.rips[key.real] = watched.target.address;
+    for (const TargetKey& buddy : watched.target.buddies) depending_[buddy].insert(key.real);
+  }
+  for (const forwarding::Service& service : compiled.generation.service()) index(service);
+}
+
+void Announcer::index(const forwarding::Service& service) {
+  const ServiceKey key = key_of(service);
+  Part& part = parts_[key];
+  part.service = &service;
+  names_.vips[service.virt()] = ip_of(service.vip());
+  services_of_group_[service.group()].push_back(key);
+  for_each_member(service, [&](const forwarding::Member& member) {
+    ++part.size;
+    if (member.maxcon() != 0) names_.maxcon[member.real()] = member.maxcon();
+    const auto target = monitor_.targets().find(config::from_message(member.target()));
+    if (target == monitor_.targets().end()) return;
+    target_of_[&member] = target;
+    std::vector<ServiceKey>& services = services_of_[target->first];
+    if (services.empty() || services.back() != key) services.push_back(key);
+  });
+}
+
+// ---- Changes
+
+void Announcer::changed(std::uint32_t real) {
+  for_each_target(monitor_.targets(), real, [this](const TargetKey& key, const Watched&) { changed(key); });
+}
+
+void Announcer::learn_sessions(const forwarding::Stats& stats) {
   std::set<std::uint32_t> full;
-  for (const forwarding::Service& service : generation.service())
-    for_each_member(service, [&](const forwarding::Member& member) {
-      if (member.maxcon() != 0 && value_or(current, member.real(), 0) >= member.maxcon())
-        full.insert(member.real());
-    });
-  return full;
+  for (const forwarding::RealStats& real : stats.real()) {
+    const auto limit = names_.maxcon.find(real.real());
+    if (limit != names_.maxcon.end() && real.counts().current() >= limit->second) full.insert(real.real());
+  }
+  std::vector<std::uint32_t> differing;
+  std::ranges::set_symmetric_difference(full, full_, std::back_inserter(differing));
+  for (const std::uint32_t real : differing) changed(real);
+  std::ranges::set_difference(full, full_, std::inserter(next_.filled, next_.filled.end()));
+  full_ = std::move(full);
 }
 
-Picture carried_over(const Picture& before, Picture now) {
-  for (auto& [real, state] : now.servers)
-    if (state == ServerHealth::unknown) state = value_or(before.servers, real, ServerHealth::unknown);
-  for (auto& [key, state] : now.services)
-    if (state == Health::unknown) state = known_before(before, key);
-  for (const auto& [virt, available] : before.virts)
-    if (now.vips.contains(virt)) now.virts.try_emplace(virt, available);
-  for (auto& [group, holds] : now.formulas)
-    if (!holds) holds = value_or(before.formulas, group, {});
-  for (auto& [real, down] : now.buddy_down)
-    if (!down) down = value_or(before.buddy_down, real, {});
-  return now;
+// ---- Looking
+
+std::vector<Announcement> Announcer::look() {
+  if (!passing_) {
+    pass_ = std::exchange(next_, {});
+    passing_ = !pass_.empty();
+  }
+  Seen seen;
+  for (unsigned cost = 0; passing_ && cost < kSlice;) cost += look_at_next(seen);
+  std::ranges::move(settle(names_, std::move(seen)), std::back_inserter(lines_));
+  const auto end = lines_.begin() + static_cast<std::ptrdiff_t>(std::min(lines_.size(), kLines));
+  std::vector<Announcement> out(std::move_iterator(lines_.begin()), std::move_iterator(end));
+  lines_.erase(lines_.begin(), end);
+  return out;
 }
 
-std::vector<Announcement> announcements(const Picture& before, const Picture& now) {
-  std::vector<Announcement> lines;
-  tell_servers(before, now, lines);
-  tell_services(before, now, lines);
-  tell_full(before, now, lines);
-  tell_few(before, now, lines);
-  tell_formulas(before, now, lines);
-  tell_buddies(before, now, lines);
-  tell_standby(before, now, lines);
-  tell_virt_services(before, now, lines);
-  tell_virts(before, now, lines);
-  return lines;
+/// What that has cost, in targets and members.
+unsigned Announcer::look_at_next(Seen& seen) {
+  if (!pass_.targets.empty()) return look_at(pass_.targets.extract(pass_.targets.begin()).value(), seen);
+  if (!pass_.services.empty()) {
+    const ServiceKey key = pass_.services.extract(pass_.services.begin()).value();
+    repaint(key);
+    return 1 + parts_.at(key).size;
+  }
+  finish(seen);
+  return 1;
+}
+
+unsigned Announcer::look_at(const TargetKey& key, Seen& seen) {
+  const auto found = monitor_.targets().find(key);
+  if (found == monitor_.targets().end()) return 1;
+  take(told_.services, seen.before.services, key);
+  seen.now.services[key] = found->second.state.health;
+  if (const auto services = services_of_.find(key); services != services_of_.end())
+    pass_.services.insert(services->second.begin(), services->second.end());
+  if (const auto depending = depending_.find(key); depending != depending_.end())
+    for (const std::uint32_t real : depending->second) look_at_buddies(real, seen);
+  return 1 + look_at_server(key.real, seen);
+}
+
+unsigned Announcer::look_at_server(std::uint32_t real, Seen& seen) {
+  if (seen.now.servers.contains(real)) return 0;
+  take(told_.servers, seen.before.servers, real);
+  const health::ServerState state = server_state_of(monitor_.targets(), real);
+  seen.now.servers[real] = state.health;
+  return look_at_buddies(real, seen);
+}
+
+/// How many targets that were.
+unsigned Announcer::look_at_buddies(std::uint32_t real, Seen& seen) {
+  unsigned count = 0;
+  for_each_target(monitor_.targets(), real, [&](const TargetKey&, const Watched& watched) {
+    ++count;
+    if (watched.target.buddies.empty()) return;
+    take(told_.buddy_down, seen.before.buddy_down, real);
+    std::optional<std::string>& down = seen.now.buddy_down[real];
+    if (!watched.lacks)
+      down = down.value_or("");
+    else if (monitor_.health_by(*watched.lacks) == Health::down)
+      down = buddy_text(*watched.lacks);
+  });
+  return count;
+}
+
+Availability Announcer::availability(const forwarding::Member& member) const {
+  const auto target = target_of_.find(&member);
+  return target == target_of_.end() ? Availability::closed
+                                    : monitor_.availability(target->second->first, target->second->second);
+}
+
+/// What a service is now.
+Announcer::Part Announcer::painted(const Part& part) const {
+  const forwarding::Service& service = *part.service;
+  Part fresh{.service = &service, .size = part.size};
+  fresh.standby = health::standby(
+      service, {.availability = [this](const forwarding::Member& member) { return availability(member); },
+                .full = full_,
+                .was_short = part.standby.is_short});
+  if (const auto fallback = fresh.standby.fallback) {
+    const std::uint32_t group = service.fallback(*fallback).group();
+    if (group != 0) fresh.stepped_in_groups.insert({service.group(), group});
+    for (const std::uint32_t real : fresh.standby.taking)
+      if (group == 0) fresh.stepped_in_servers.insert({service.group(), real});
+  }
+  if (!names_.alert_at.contains(service.group())) return fresh;
+  for (const forwarding::Member& member : service.member())
+    if (!member.resting() && availability(member) != Availability::closed)
+      fresh.available.insert({service.group(), member.real()});
+  return fresh;
+}
+
+/// What a service claims from now on.
+void Announcer::replace(const Part& old, const Part& fresh) {
+  failover_.replace(old.standby.failover, fresh.standby.failover);
+  overflow_.replace(old.standby.overflow, fresh.standby.overflow);
+  stepped_in_groups_.replace(old.stepped_in_groups, fresh.stepped_in_groups);
+  stepped_in_servers_.replace(old.stepped_in_servers, fresh.stepped_in_servers);
+  for (const auto& [group, real] : fresh.available) ++available_[group][real];
+  for (const auto& [group, real] : old.available)
+    if (auto& services = available_.at(group); --services.at(real) == 0) services.erase(real);
+}
+
+void Announcer::repaint(const ServiceKey& key) {
+  Part& part = parts_.at(key);
+  Part fresh = painted(part);
+  replace(part, fresh);
+  part = std::move(fresh);
+  taking_[key] = part.standby.taking;
+  pass_.painted.push_back(key);
+  pass_.groups.insert(part.service->group());
+  pass_.virts.insert(part.service->virt());
+}
+
+/// Of the services of a group some may lack a server that others have: its formula is true when it is for all
+/// of them.
+void Announcer::look_at_group(std::uint32_t group, Seen& seen) {
+  if (names_.alert_at.contains(group)) {
+    take(told_.available, seen.before.available, group);
+    seen.now.available[group] = available_[group].size();
+  }
+  for (const ServiceKey& key : services_of_group_[group]) {
+    const Part& part = parts_.at(key);
+    if (part.service->formula().empty()) continue;
+    take(told_.formulas, seen.before.formulas, group);
+    std::optional<bool>& holds = seen.now.formulas[group];
+    if (part.standby.is_false && !part.standby.unsettled) holds = false;
+    if (!part.standby.is_false) holds = holds.value_or(true);
+  }
+}
+
+/// A virtual server serves as long as one of its services does.
+void Announcer::look_at_virt(std::uint32_t virt, Seen& seen) {
+  take(told_.virts, seen.before.virts, virt);
+  bool serving = false, undecided = false;
+  for (auto at = parts_.lower_bound({virt, 0, Protocol{}}); at != parts_.end(); ++at) {
+    if (std::get<0>(at->first) != virt) break;
+    const std::optional<bool> serves_now = serves(at->second.standby);
+    serving = serving || serves_now.value_or(false);
+    undecided = undecided || !serves_now;
+  }
+  if (serving || !undecided) seen.now.virts[virt] = serving;
+}
+
+/// When all that has changed has been looked at: what that means for groups and virtual servers.
+void Announcer::finish(Seen& seen) {
+  for (const std::uint32_t group : pass_.groups) look_at_group(group, seen);
+  for (const std::uint32_t virt : pass_.virts) look_at_virt(virt, seen);
+  for (const ServiceKey& key : pass_.painted) {
+    take(told_.virt_services, seen.before.virt_services, key);
+    if (const auto now = serves(parts_.at(key).standby)) seen.now.virt_services[key] = *now;
+  }
+  failover_.settle(seen.before.failover, seen.now.failover);
+  overflow_.settle(seen.before.overflow, seen.now.overflow);
+  stepped_in_groups_.settle(seen.before.stepped_in_groups, seen.now.stepped_in_groups);
+  stepped_in_servers_.settle(seen.before.stepped_in_servers, seen.now.stepped_in_servers);
+  seen.now.full = std::move(pass_.filled);
+  pass_ = {};
+  passing_ = false;
+}
+
+/// The lines about what was seen, which is known from now on.
+std::vector<Announcement> Announcer::settle(const Names& names, Seen seen) {
+  const Picture now = carried_over(names, seen.before, std::move(seen.now));
+  merge(now.services, told_.services);
+  merge(now.servers, told_.servers);
+  merge(now.virts, told_.virts);
+  merge(now.virt_services, told_.virt_services);
+  merge(now.formulas, told_.formulas);
+  merge(now.available, told_.available);
+  merge(now.buddy_down, told_.buddy_down);
+  return announcements(names, seen.before, now);
 }
 
 }  // namespace headgate::daemon

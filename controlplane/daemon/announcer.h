@@ -1,75 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
-#include "controlplane/daemon/monitor.h"
-#include "controlplane/telemetry/event_log.h"
+#include "controlplane/daemon/announcements.h"
+#include "controlplane/health/standby.h"
 
-// Turns changes of state into the lines that administrators know. Reference 4.7.
+// Keeps a picture of all states, and looks again only at what may have changed, a slice at a time: verdicts
+// wait for the dataplane no longer with ten thousand targets than with ten.
 namespace headgate::daemon {
-
-/// The states that lines tell about.
-struct Picture {
-  using ServiceKey = std::tuple<std::uint32_t, std::uint32_t, Protocol>;  ///< virtual server, virtual port
-  using Pair = std::pair<std::uint32_t, std::uint32_t>;
-
-  std::map<TargetKey, health::Health> services;
-  std::map<std::uint32_t, health::ServerHealth> servers;
-  /// Whether any member takes new sessions, by virtual server and by its service; absent while not known.
-  std::map<std::uint32_t, bool> virts;
-  std::map<ServiceKey, bool> virt_services;
-  std::map<std::uint32_t, Ip> rips;
-  std::map<std::uint32_t, Ip> vips;
-
-  std::map<ServiceKey, std::set<std::uint32_t>> taking;   ///< real servers that take new sessions
-  std::set<ServiceKey> closed_short;                      ///< closed for having fewer servers than minthrsh
-  std::map<std::uint32_t, std::optional<bool>> formulas;  ///< of groups that have one: true for all services
-  std::map<std::uint32_t, std::string> formula_texts;     ///< likewise
-  std::set<Pair> failover;                                ///< server, and the backup that stands in for it
-  std::set<Pair> overflow;                                ///< full server, and the backup that helps out
-  std::set<Pair> stepped_in_groups;                       ///< group, and the one that has stepped in
-  std::set<Pair> stepped_in_servers;                      ///< group, and the server that has stepped in
-  std::set<std::uint32_t> full;                           ///< servers at maxcon
-  std::map<std::uint32_t, std::uint32_t> maxcon;          ///< by server
-  std::map<std::uint32_t, std::set<std::uint32_t>>
-      available;                                    ///< servers of a group that are not known to be gone
-  std::map<std::uint32_t, std::uint32_t> alert_at;  ///< realthr, by group
-  /// Of servers with buddies one that is down, empty when all are up; nothing while that is not known.
-  std::map<std::uint32_t, std::optional<std::string>> buddy_down;
-};
-
-/// What is now. `before` is what was, as far as that decides: a service that was closed for having too few
-/// servers waits for maxthrsh.
-[[nodiscard]] Picture picture_of(const config::Compiled& compiled, const Monitor& monitor,
-                                 const Picture& before, const std::set<std::uint32_t>& full);
-
-/// The real servers that have as many sessions as they may.
-[[nodiscard]] std::set<std::uint32_t> full_servers(const forwarding::Generation& generation,
-                                                   const forwarding::Stats& stats);
-
-/// `now` as far as it is known, and what `before` knew of the rest: a server with a target that is not proven
-/// yet has not changed.
-[[nodiscard]] Picture carried_over(const Picture& before, Picture now);
 
 /// The state of one real server over all of its targets.
 [[nodiscard]] health::ServerState server_state_of(const Targets& targets, std::uint32_t real);
 
-struct Announcement {
-  telemetry::Severity severity;
-  std::string text;
-  std::string subject = {};  ///< whose state it tells
-  bool operator==(const Announcement&) const = default;
-};
+/// Who does what for the services of a configuration, and what is to be told of it.
+class Announcer {
+ public:
+  using ServiceKey = Picture::ServiceKey;
+  enum class News : std::uint8_t { told, known_already };
 
-/// One line for each change from `before` to `now`, servers before their services. What was not known before
-/// is told when it is up, and when it has failed; a new check of a service that is known already is not news.
-/// Pure.
-[[nodiscard]] std::vector<Announcement> announcements(const Picture& before, const Picture& now);
+  /// `monitor` has the configuration that this is told of, and outlives this.
+  explicit Announcer(const Monitor& monitor) : monitor_(monitor) {}
+
+  /// Looks at everything, at first and after each change of the configuration; `compiled` stays where it is
+  /// until the next call.
+  void configure(const config::Compiled& compiled, News news);
+
+  /// The state of a target may have changed, or that of all targets of a real server.
+  void changed(const TargetKey& key) { next_.targets.insert(key); }
+  void changed(std::uint32_t real);
+  /// The sessions of the real servers: who has as many as it may?
+  void learn_sessions(const forwarding::Stats& stats);
+
+  /// The next lines. Looks at a bounded number of what has changed and hands out a bounded number of lines:
+  /// to be called again while it is busy.
+  [[nodiscard]] std::vector<Announcement> look();
+  [[nodiscard]] bool busy() const { return passing_ || !next_.empty() || !lines_.empty(); }
+
+  /// Real servers that take the new sessions of each service.
+  [[nodiscard]] const std::map<ServiceKey, std::set<std::uint32_t>>& taking() const { return taking_; }
+  /// Real servers at maxcon.
+  [[nodiscard]] const std::set<std::uint32_t>& full() const { return full_; }
+
+ private:
+  using Pair = Picture::Pair;
+
+  /// A service, and what was last found out about it.
+  struct Part {
+    const forwarding::Service* service = nullptr;
+    unsigned size = 0;  ///< of those who can take its sessions
+    health::Standby standby = {};
+    std::set<Pair> stepped_in_groups = {};
+    std::set<Pair> stepped_in_servers = {};
+    std::set<Pair> available = {};  ///< its group and each member that is not gone, if the group has realthr
+  };
+  using Parts = std::map<ServiceKey, Part>;
+
+  /// What services claim, each claim once however many do.
+  class Claims {
+   public:
+    void replace(const std::set<Pair>& old, const std::set<Pair>& fresh);
+    /// What may have begun or ended since the last time: whether it was there, and whether it is.
+    void settle(std::set<Pair>& before, std::set<Pair>& now);
+
+   private:
+    std::map<Pair, unsigned> count_;
+    std::map<Pair, bool> touched_;  ///< whether it was there
+  };
+
+  /// What has changed, and what of it is still to be looked at.
+  struct Changes {
+    std::set<TargetKey> targets;
+    std::set<ServiceKey> services;
+    std::vector<ServiceKey> painted;
+    std::set<std::uint32_t> groups;
+    std::set<std::uint32_t> virts;
+    std::set<std::uint32_t> filled;  ///< real servers that have come to maxcon
+    [[nodiscard]] bool empty() const { return targets.empty() && filled.empty(); }
+  };
+
+  struct Seen {
+    Picture before;
+    Picture now;
+  };
+
+  void index(const config::Compiled& compiled);
+  void index(const forwarding::Service& service);
+  [[nodiscard]] health::Availability availability(const forwarding::Member& member) const;
+  [[nodiscard]] Part painted(const Part& part) const;
+  void replace(const Part& old, const Part& fresh);
+  void repaint(const ServiceKey& key);
+  unsigned look_at(const TargetKey& key, Seen& seen);
+  unsigned look_at_server(std::uint32_t real, Seen& seen);
+  unsigned look_at_buddies(std::uint32_t real, Seen& seen);
+  void look_at_group(std::uint32_t group, Seen& seen);
+  void look_at_virt(std::uint32_t virt, Seen& seen);
+  unsigned look_at_next(Seen& seen);
+  void finish(Seen& seen);
+  [[nodiscard]] std::vector<Announcement> settle(const Names& names, Seen seen);
+
+  const Monitor& monitor_;
+  Names names_;
+  Parts parts_;
+  std::map<TargetKey, std::vector<ServiceKey>> services_of_;  ///< by target
+  std::map<std::uint32_t, std::vector<ServiceKey>> services_of_group_;
+  std::map<TargetKey, std::set<std::uint32_t>> depending_;  ///< real servers, by their buddy
+  std::unordered_map<const forwarding::Member*, Targets::const_iterator> target_of_;
+  std::map<ServiceKey, std::set<std::uint32_t>> taking_;
+  std::set<std::uint32_t> full_;
+
+  Picture told_;  ///< all but what services claim
+  Claims failover_, overflow_, stepped_in_groups_, stepped_in_servers_;
+  std::map<std::uint32_t, std::map<std::uint32_t, unsigned>>
+      available_;  ///< by group: members, and in how many of its services
+  Changes pass_;
+  Changes next_;  ///< since `pass_` began
+  bool passing_ = false;
+  std::deque<Announcement> lines_;
+};
 
 }  // namespace headgate::daemon

@@ -21,6 +21,9 @@ constexpr milliseconds kReconcile{5000};
 constexpr milliseconds kMeasured{10'000};
 /// Changes within so short a time after another are told together.
 constexpr milliseconds kGathered{50};
+constexpr milliseconds kBreath{1};
+/// So many targets are told of in one go.
+constexpr std::size_t kTold = 256;
 /// Longer than any interval: so long without a check that could not be made, they are made again.
 constexpr milliseconds kRecovered{61'000};
 /// How long a start waits for the dataplane to hand back before it probes on its own.
@@ -90,7 +93,8 @@ Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boo
       deeds_(monitor_, seams.actions,
              {.note = [this](Severity severity, std::string text,
                              std::string subject) { note(severity, std::move(text), std::move(subject)); },
-              .changed = [this] { keep_states_soon(); }}) {}
+              .changed = [this] { keeper_.changed_much(); }}),
+      keeper_(store_, monitor_, seams.timers) {}
 
 Notices Engine::notices() {
   return {.on_failure = [this](const TargetKey& key, health::Part part) { deeds_.failed(key, part); },
@@ -120,14 +124,14 @@ void Engine::start() {
   alerts_.configure(compiled_.targets);
   booted_ = !loaded.states;
   if (loaded.states) monitor_.adopt(*loaded.states);
-  picture_ = picture_of(compiled_, monitor_, picture_, full_);
+  announcer_.configure(compiled_, Announcer::News::known_already);
   reconcile_kernel();
   reconcile_state_server();
   note(Severity::notice, "system: headgated started");
   seams_.timers.after(kPatience, [this] { begin_probing(); });
   every_second();
   seams_.timers.after(kReconcile, [this] { every_five_seconds(); });
-  seams_.timers.after(kMeasured, [this] { tell_measured(); });
+  seams_.timers.after(kMeasured, [this] { tell_measured({}); });
 }
 
 void Engine::begin_probing() {
@@ -143,7 +147,7 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
     monitor_.adopt(known);
-    picture_ = picture_of(compiled_, monitor_, picture_, full_);  // what was known already is no news
+    announcer_.configure(compiled_, Announcer::News::known_already);
   }
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
@@ -163,7 +167,7 @@ void Engine::dataplane_lost() {
   published_ = false;
   stats_.Clear();
   tell_links();
-  full_.clear();
+  announcer_.learn_sessions(stats_);
   note(Severity::error, "system: dataplane lost; the last configuration is published when it is back",
        kDataplane);
 }
@@ -206,30 +210,22 @@ void Engine::send_states(forwarding::States states) {
 
 void Engine::on_verdict(const TargetKey& key) {
   send_states(monitor_.state_of(key));
-  states_changed_ = true;
-  announce_soon();
-}
-
-/// A change is told at once. What is told looks at all targets, so that what follows closely is told
-/// together; the dataplane has heard of each.
-void Engine::announce_soon() {
-  if (gathering_) {
-    gathered_ = true;
-    return;
-  }
+  keeper_.changed();
+  announcer_.changed(key);
   announce();
-  gathering_ = true;
-  seams_.timers.after(kGathered, [this] {
-    gathering_ = false;
-    if (std::exchange(gathered_, false)) announce_soon();
-  });
 }
 
+/// A change is told at once, what follows closely is told together. Where much has changed, verdicts have
+/// their turn in between.
 void Engine::announce() {
-  Picture now = carried_over(picture_, picture_of(compiled_, monitor_, picture_, full_));
-  for (Announcement& line : announcements(picture_, now))
+  if (announcing_) return;
+  for (Announcement& line : announcer_.look())
     note(line.severity, std::move(line.text), std::move(line.subject));
-  picture_ = std::move(now);
+  announcing_ = true;
+  seams_.timers.after(announcer_.busy() ? kBreath : kGathered, [this] {
+    announcing_ = false;
+    if (announcer_.busy()) announce();
+  });
 }
 
 kernel::DeviceNames Engine::device_names() const {
@@ -261,7 +257,7 @@ void Engine::reconcile_state_server() {
 
 void Engine::every_second() {
   seams_.timers.after(kSecond, [this] { every_second(); });
-  if (states_changed_) (void)keep_states();  // tried again in a second
+  keeper_.beat();
   watch_unmade();
   if (!seams_.dataplane.connected()) return averages_.sample(0);
   forwarding::Order order;
@@ -278,10 +274,8 @@ void Engine::take_stats(const forwarding::Stats& stats) {
   averages_.sample(stats_.current_sessions());
   tell_links();
   if (first) reconcile_kernel();  // names of interfaces are known only now
-  if (auto full = full_servers(compiled_.generation, stats_); full != full_) {
-    full_ = std::move(full);
-    announce();
-  }
+  announcer_.learn_sessions(stats_);
+  if (announcer_.busy()) announce();
   watch_attacks();
 }
 
@@ -339,26 +333,11 @@ control::Attack Engine::session_attack() const {
 }
 
 /// Every ten seconds, the finest that metric response is made anew: scores and response times.
-void Engine::tell_measured() {
-  seams_.timers.after(kMeasured, [this] { tell_measured(); });
-  send_states(monitor_.measured_news());
-}
-
-/// A full disk costs only what a start without hand-back would have read.
-Status Engine::keep_states() {
-  Status kept = store_.keep_states(monitor_.whole(Monitor::History::told));
-  states_changed_ = !kept.ok();
-  return kept;
-}
-
-/// A headgated that is killed must not do again what this one has begun.
-void Engine::keep_states_soon() {
-  states_changed_ = true;
-  if (std::exchange(keeping_, true)) return;
-  seams_.timers.after(kGathered, [this] {
-    keeping_ = false;
-    if (states_changed_) (void)keep_states();
-  });
+void Engine::tell_measured(const TargetKey& from) {
+  Monitor::Some news = monitor_.measured_news(from, kTold);
+  send_states(std::move(news.states));
+  seams_.timers.after(news.next ? kBreath : kMeasured,
+                      [this, next = news.next.value_or(TargetKey{})] { tell_measured(next); });
 }
 
 void Engine::every_five_seconds() {
@@ -441,11 +420,14 @@ void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_
   compiled_ = std::move(compiled);
   if (Status kept = store_.adopt_running(); !kept.ok())
     note(Severity::error, "mgmt: " + kept.error().message);
+  const bool announcing = std::exchange(announcing_, true);  // nothing that is half configured is looked at
   monitor_.configure(compiled_.targets, running().slb().adv().grace());
+  announcer_.configure(compiled_, Announcer::News::told);
+  announcing_ = announcing;
   alerts_.configure(compiled_.targets);
   monitor_.forget_operations_except(real_numbers(running()));
   send_states(monitor_.whole());
-  states_changed_ = true;
+  keeper_.changed();
   reconcile_kernel();
   reconcile_state_server();
   syslog_.configure(telemetry::syslog_targets(running().sys().syslog()), running().sys().name());
@@ -472,12 +454,13 @@ Result<std::string> Engine::set_operation(std::uint32_t real, forwarding::Operat
   if (found == nullptr) return Error{fmt::format("real server {} does not exist", real)};
   monitor_.set_operation(real, operation);
   send_states(monitor_.states_of_real(real));
-  const Status kept = keep_states();  // at once: no probe would find it out
+  const Status kept = keeper_.keep();  // at once: no probe would find it out
   constexpr const char* kWords[] = {"enabled", "disabled, sessions drain",
                                     "disabled, persistent sessions are still admitted"};
   note(Severity::notice,
        fmt::format("slb: real server {}, IP {} operationally {}", real, found->rip(), kWords[operation]),
        fmt::format("operation of {}", real));
+  announcer_.changed(real);
   announce();
   if (kept.ok()) return std::string();
   std::string warning = fmt::format(

@@ -11,6 +11,7 @@
 #include "controlplane/daemon/announcer.h"
 #include "controlplane/daemon/deeds.h"
 #include "controlplane/daemon/monitor.h"
+#include "controlplane/daemon/states_keeper.h"
 #include "controlplane/dataplane_link/dataplane.h"
 #include "controlplane/kernel/kernel.h"
 #include "controlplane/telemetry/attack_watch.h"
@@ -78,7 +79,7 @@ class Engine {
   [[nodiscard]] const Monitor& monitor() const { return monitor_; }
   [[nodiscard]] const telemetry::EventLog& log() const { return log_; }
   [[nodiscard]] const Averages& averages() const { return averages_; }
-  [[nodiscard]] const Picture& picture() const { return picture_; }
+  [[nodiscard]] const Announcer& announcer() const { return announcer_; }
   /// The dataplane forwards by the running configuration.
   [[nodiscard]] bool published() const { return published_ && seams_.dataplane.connected(); }
   /// What the watches for attacks see, with the rules of the running configuration.
@@ -109,11 +110,9 @@ class Engine {
   void every_second();
   void every_five_seconds();
   void begin_probing();
-  Status keep_states();
   void tell_links();
-  void keep_states_soon();
   void take_stats(const forwarding::Stats& stats);
-  void tell_measured();
+  void tell_measured(const TargetKey& from);
   void watch_attacks();
   void watch_unmade();
 
@@ -128,20 +127,17 @@ class Engine {
   config::Running running_;
   config::Config saved_;
   config::Compiled compiled_;
-  Picture picture_;
+  Announcer announcer_{monitor_};
+  StatesKeeper keeper_;
   Averages averages_;
   forwarding::Stats stats_;
   telemetry::AttackWatch syn_watch_;
   telemetry::AttackWatch session_watch_;
-  std::set<std::uint32_t> full_;  ///< real servers at maxcon, by the last counters
   std::vector<std::string> kernel_complaints_;
   std::string state_server_complaint_;                     ///< why it does not listen
   std::uint64_t unmade_ = 0;                               ///< probes that could not be made, a second ago
   std::optional<std::chrono::milliseconds> unmade_until_;  ///< then they are made again, if all goes well
-  bool gathering_ = false;                                 ///< something was told just now
-  bool gathered_ = false;                                  ///< and something is to be told since
-  bool states_changed_ = true;                             ///< since they were last stored
-  bool keeping_ = false;                                   ///< they are about to be stored
+  bool announcing_ = false;                                ///< what is to be told waits for its turn
   bool booted_ = false;                                    ///< this is the first start since the machine's
   bool withheld_ =
       false;  ///< the configuration was lost: neither dataplane nor kernel is touched before an apply

@@ -42,7 +42,7 @@ TEST_F(GradedTest, AServiceOfDegradedServersOnlyIsAvailable) {
   degrade(kServer1);
   degrade(kServer2);
   EXPECT_THAT(lines_, Not(Contains(testing::HasSubstr("No "))));
-  EXPECT_EQ(engine_->picture().taking.at({1, 80, Protocol::tcp}), (std::set<std::uint32_t>{1, 2}));
+  EXPECT_EQ(engine_->announcer().taking().at({1, 80, Protocol::tcp}), (std::set<std::uint32_t>{1, 2}));
 }
 
 TEST_F(GradedTest, ARestartOfHeadgatedKeepsWhatIsDegraded) {

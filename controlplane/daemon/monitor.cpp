@@ -351,8 +351,10 @@ health::Event Monitor::event_of(Watched& watched, health::Attempt attempt,
 
 health::Availability Monitor::availability(const TargetKey& key) const {
   const auto found = targets_.find(key);
-  if (found == targets_.end()) return health::Availability::closed;
-  const Watched& watched = found->second;
+  return found == targets_.end() ? health::Availability::closed : availability(key, found->second);
+}
+
+health::Availability Monitor::availability(const TargetKey& key, const Watched& watched) const {
   const health::Admission admitted = admission(watched, key);
   if (admitted == health::Admission::open) return health::Availability::open;
   if (admitted == health::Admission::last) return health::Availability::last;

@@ -126,18 +126,27 @@ class Monitor {
   [[nodiscard]] health::Health health_by(const TargetKey& key) const;
   /// Whether new sessions are taken by what a target decides about; closed when there is no such target.
   [[nodiscard]] health::Availability availability(const TargetKey& key) const;
+  [[nodiscard]] health::Availability availability(const TargetKey& key, const Watched& watched) const;
   [[nodiscard]] health::Admission admission(const Watched& watched, const TargetKey& key) const;
   /// 0: it is not checked.
   [[nodiscard]] std::uint64_t next_check_unix_ms(const Watched& watched) const;
   /// Hundredths of a complete failure that count at present.
   [[nodiscard]] health::Part failed(const Watched& watched) const;
 
-  enum class History : std::uint8_t { left_out, told };
-  /// Everything, for a dataplane that knows nothing; with history, for a headgated that does.
-  [[nodiscard]] forwarding::States whole(History history = History::left_out) const;
-  /// The states of the targets whose score or share has changed since it was told, or whose response time has
+  /// Everything, for a dataplane that knows nothing.
+  [[nodiscard]] forwarding::States whole() const;
+  /// What operators have set.
+  [[nodiscard]] forwarding::States operations() const;
+  /// Targets of which many are told bit by bit: states, and with which target it goes on.
+  struct Some {
+    forwarding::States states;
+    std::optional<TargetKey> next = {};
+  };
+  /// Of `count` targets, the first of them `from` or the one behind: their states with their history.
+  [[nodiscard]] Some remembered(const TargetKey& from, std::size_t count) const;
+  /// Of as many targets: those whose score or share has changed since it was told, or whose response time has
   /// by an eighth.
-  [[nodiscard]] forwarding::States measured_news();
+  [[nodiscard]] Some measured_news(const TargetKey& from, std::size_t count);
   /// The state of one target.
   [[nodiscard]] forwarding::States state_of(const TargetKey& key) const;
   /// All targets of a real server, with its operator setting.

@@ -52,14 +52,14 @@ class MonitorShare : public testing::Test {
 
 TEST_F(MonitorShare, IsToldWhenItHasChanged) {
   check();
-  (void)monitor_.measured_news();
+  (void)monitor_.measured_news({}, 9).states;
   EXPECT_EQ(share(), 0u) << "it has not said anything";
   says(Of::configured, 50);
-  const forwarding::States news = monitor_.measured_news();
+  const forwarding::States news = monitor_.measured_news({}, 9).states;
   ASSERT_EQ(news.target_size(), 1);
   EXPECT_EQ(news.target(0).share(), 500u);
   check();
-  EXPECT_EQ(monitor_.measured_news().target_size(), 0);
+  EXPECT_EQ(monitor_.measured_news({}, 9).states.target_size(), 0);
 }
 
 TEST_F(MonitorShare, OfAWeightFollowsTheConfiguredOne) {
@@ -86,7 +86,7 @@ TEST_F(MonitorShare, IsTakenBackFromTheDataplane) {
   next.configure({{key_, {.address = Ipv4{kServer1}, .enabled = true}}}, false);
   next.adopt(known);
   EXPECT_EQ(next.targets().at(key_).share, 500u);
-  EXPECT_EQ(next.measured_news().target_size(), 0);
+  EXPECT_EQ(next.measured_news({}, 9).states.target_size(), 0);
 }
 
 }  // namespace

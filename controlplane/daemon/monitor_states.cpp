@@ -117,30 +117,50 @@ void Monitor::put_operation(std::uint32_t real, forwarding::States& states) cons
     kept.set_disabled_since_unix_ms(disabled->second);
 }
 
-forwarding::States Monitor::measured_news() {
-  forwarding::States states;
-  for (auto& [key, watched] : targets_) {
+Monitor::Some Monitor::measured_news(const TargetKey& from, std::size_t count) {
+  Some some;
+  for (auto at = targets_.lower_bound(from); at != targets_.end(); ++at) {
+    auto& [key, watched] = *at;
+    if (count-- == 0) {
+      some.next = key;
+      break;
+    }
     const bool news = health::response_is_news(watched.response_told_us, watched.response_us) ||
                       watched.score_told != watched.state.score || watched.share_told != watched.share;
     if (!news) continue;
     watched.response_told_us = watched.response_us;
     watched.score_told = watched.state.score;
     watched.share_told = watched.share;
-    put(key, watched, states);
+    put(key, watched, some.states);
   }
-  return states;
+  return some;
 }
 
-forwarding::States Monitor::whole(History history) const {
-  forwarding::States states;
-  states.set_whole(true);
-  for (const auto& [key, watched] : targets_) {
-    put(key, watched, states);
-    if (history == History::left_out) continue;
-    forwarding::TargetState& state = *states.mutable_target()->rbegin();
+Monitor::Some Monitor::remembered(const TargetKey& from, std::size_t count) const {
+  Some some;
+  for (auto at = targets_.lower_bound(from); at != targets_.end(); ++at) {
+    const auto& [key, watched] = *at;
+    if (count-- == 0) {
+      some.next = key;
+      break;
+    }
+    put(key, watched, some.states);
+    forwarding::TargetState& state = *some.states.mutable_target()->rbegin();
     for (const Change& change : watched.changes) *state.add_change() = to_message(change);
     for (const Deed& deed : watched.deeds) *state.add_deed() = to_message(deed);
   }
+  return some;
+}
+
+forwarding::States Monitor::whole() const {
+  forwarding::States states = operations();
+  states.set_whole(true);
+  for (const auto& [key, watched] : targets_) put(key, watched, states);
+  return states;
+}
+
+forwarding::States Monitor::operations() const {
+  forwarding::States states;
   std::set<std::uint32_t> reals;
   for (const auto& [real, setting] : operations_) reals.insert(real);
   for (const auto& [real, since] : disabled_) reals.insert(real);

@@ -161,14 +161,14 @@ TEST_F(MonitorTest, BandsThatAreGoneDegradeNobody) {
 
 TEST_F(MonitorTest, AScoreIsToldWhenItHasChanged) {
   check(milliseconds(1));
-  (void)monitor_.measured_news();
-  EXPECT_EQ(monitor_.measured_news().target_size(), 0);
+  (void)monitor_.measured_news({}, 9).states;
+  EXPECT_EQ(monitor_.measured_news({}, 9).states.target_size(), 0);
   prober_.readings[{kServer1, 80}] = {health::Grade::available, 9};
   check(milliseconds(1));
-  const forwarding::States news = monitor_.measured_news();
+  const forwarding::States news = monitor_.measured_news({}, 9).states;
   ASSERT_EQ(news.target_size(), 1);
   EXPECT_EQ(news.target(0).score(), 9u);
-  EXPECT_EQ(monitor_.measured_news().target_size(), 0);
+  EXPECT_EQ(monitor_.measured_news({}, 9).states.target_size(), 0);
 }
 
 // Reports 5: the time that we were stopped for is not the server's.

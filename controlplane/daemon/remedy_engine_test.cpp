@@ -186,7 +186,7 @@ TEST_F(RemedyTest, TheHistoryAndWhatCountsAreTold) {
   fail(50);
   const auto target = [&](std::uint32_t changes_of) {
     const auto status = control::status_of(engine_->running(), engine_->monitor(),
-                                           {.picture = engine_->picture(), .changes_of = changes_of});
+                                           {.announcer = engine_->announcer(), .changes_of = changes_of});
     return status.real(0).target(0);
   };
   EXPECT_EQ(target(1).failed(), 50u);

@@ -217,7 +217,7 @@ class Bed {
     std::set<probe::TargetId> failed;
     prober_.patient = true;
     for (const auto end = Clock::now() + 2 * kRound; times.size() < targets && Clock::now() < end;) {
-      context_.run_for(std::chrono::milliseconds(1));
+      run_for_a_millisecond();
       while (!prober_.waiting.empty()) {
         const probe::TargetId target = prober_.waiting.begin()->first;
         if (failed.insert(target).second)
@@ -230,8 +230,19 @@ class Bed {
     return times;
   }
   [[nodiscard]] bool applied() const { return applied_; }
+  /// The longest that a result had to wait until the process was done with something else.
+  [[nodiscard]] double held_us() const { return held_.count(); }
 
  private:
+  using Microseconds = std::chrono::duration<double, std::micro>;
+
+  void run_for_a_millisecond() {
+    constexpr std::chrono::milliseconds kSpan{1};
+    const auto begun = Clock::now();
+    context_.run_for(kSpan);
+    held_ = std::max<Microseconds>(held_, Clock::now() - begun - kSpan);
+  }
+
   /// From the moment when a probe's result is there to when the dataplane's core has the verdict.
   [[nodiscard]] double verdict_us(probe::TargetId target) {
     const std::uint64_t before = told_->known();
@@ -262,6 +273,7 @@ class Bed {
   std::unique_ptr<link::SocketLink> link_;
   std::unique_ptr<daemon::Engine> engine_;
   bool applied_ = false;
+  Microseconds held_{0};
 };
 
 }  // namespace
@@ -274,6 +286,7 @@ void verdicts(benchmark::State& state, unsigned targets) {
     state.counters["verdict_us"] = times[times.size() / 2];
     state.counters["verdict_p99_us"] = times[times.size() * 99 / 100];
     state.counters["verdict_worst_us"] = times.back();
+    state.counters["held_worst_us"] = bed.held_us();
   }
 }
 
