@@ -91,6 +91,11 @@ std::string member_lines(const Members& members) {
   return others.empty() ? own : own + "        backup servers:\n" + others;
 }
 
+/// A line of its own, since parsers know those beside it.
+std::string closed_line(const std::string& why) {
+  return why.empty() ? "" : fmt::format("        no new sessions: {}\n", why);
+}
+
 std::string virt_lines(const control::VirtStatus& virt) {
   std::string text = fmt::format("{:>3}: {} {}, {}", virt.number(), version_text(virt.vip()), virt.vip(),
                                  mac_text(virt.mac()));
@@ -103,7 +108,7 @@ std::string virt_lines(const control::VirtStatus& virt) {
                         service.check(), backup_text(service.backup()),
                         service.pbind().empty() ? "" : ", pbind " + service.pbind(),
                         is_udp(service.protocol()) ? ", protocol udp" : "");
-    text += member_lines(service.member());
+    text += closed_line(service.closed()) + member_lines(service.member());
   }
   return text;
 }
@@ -112,7 +117,7 @@ std::string group_lines(const control::GroupStatus& group) {
   return fmt::format("{:>3}: metric {}, health {}, backup {}{}\n", group.number(), group.metric(),
                      group.check(), backup_text(group.backup()),
                      group.name().empty() ? "" : ", " + group.name()) +
-         member_lines(group.member());
+         closed_line(group.closed()) + member_lines(group.member());
 }
 
 template <class Objects, class Lines>

@@ -19,8 +19,6 @@ struct Act {
   Ip address;
   L4Port port = 0;
   std::string reason;  ///< of the failure
-  /// Asked again when it has had to wait for its turn; empty: it is wanted.
-  std::function<bool()> wanted = {};
 };
 
 struct Ended {

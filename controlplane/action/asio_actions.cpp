@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -117,55 +116,21 @@ class AsioActions final : public Actions {
   AsioActions(asio::io_context& context, Limits limits) : context_(context), limits_(limits) {}
 
   Status begin(const Act& act, OnEnd on_end) override {
-    auto way = read_way(act.what);
+    const auto way = read_way(act.what);
     if (!way) return way.error();
-    Wanted wanted{std::move(*way), act, std::move(on_end)};
-    if (running_ < limits_.at_once) return run(std::move(wanted));
-    waiting_.push_back(std::move(wanted));
-    return Done{};
-  }
-
- private:
-  struct Wanted {
-    Way way;
-    Act act;
-    OnEnd on_end;
-  };
-
-  Status run(Wanted wanted) {
-    OnEnd on_end = [this, told = std::move(wanted.on_end)](const Ended& ended) {
-      --running_;
-      told(ended);
-      run_next();
-    };
-    if (const auto* call = std::get_if<Call>(&wanted.way)) {
-      ++running_;
-      begin_call(context_, *call, wanted.act, limits_.call, std::move(on_end));
+    if (const auto* call = std::get_if<Call>(&*way)) {
+      begin_call(context_, *call, act, limits_.call, std::move(on_end));
       return Done{};
     }
-    const auto process = start(std::get<Command>(wanted.way).words, environment_of(wanted.act));
+    const auto process = start(std::get<Command>(*way).words, environment_of(act));
     if (!process) return process.error();
-    ++running_;
     std::make_shared<Running>(context_, *process, std::move(on_end))->begin(limits_.command, limits_.dying);
     return Done{};
   }
 
-  void run_next() {
-    while (!waiting_.empty() && running_ < limits_.at_once) {
-      Wanted next = std::move(waiting_.front());
-      waiting_.pop_front();
-      const OnEnd on_end = next.on_end;
-      if (next.act.wanted && !next.act.wanted())
-        on_end({false, "not needed any more"});
-      else if (const Status begun = run(std::move(next)); !begun.ok())
-        on_end({false, begun.error().message});
-    }
-  }
-
+ private:
   asio::io_context& context_;
   const Limits limits_;
-  std::size_t running_ = 0;
-  std::deque<Wanted> waiting_;
 };
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace headgate::action {
 struct Limits {
   std::chrono::milliseconds command{60'000};  ///< then it is killed, and all of its process group
   std::chrono::milliseconds call{10'000};
-  std::size_t at_once =
-      32;  ///< actions; others wait for their turn, and are asked again whether they are wanted
   std::chrono::milliseconds dying{
       5'000};  ///< that a command has after it was killed; then nobody waits for it
 };

@@ -135,48 +135,6 @@ TEST_F(AsioActionsTest, WhatACommandLeavesRunningRunsOn) {
   close(pipe);
 }
 
-TEST_F(AsioActionsTest, SoManyCommandsRunAtOnceAndOthersFollow) {
-  auto few = make_actions(context_, {.at_once = 1});
-  int ended = 0;
-  for (int i = 0; i < 3; ++i)
-    EXPECT_TRUE(few->begin(act(shell("mkdir " + file("lock") + " && rmdir " + file("lock"))),
-                           [&](const Ended& how) {
-                             EXPECT_TRUE(how.done) << how.words;
-                             ++ended;
-                           })
-                    .ok());
-  EXPECT_TRUE(few->begin(act("/no/such/program"),
-                         [&](const Ended& how) {
-                           EXPECT_FALSE(how.done);
-                           ++ended;
-                         })
-                  .ok());
-  EXPECT_TRUE(run_until(context_, [&] { return ended == 4; }));
-}
-
-TEST_F(AsioActionsTest, WhatIsNotWantedAnyMoreWhenItsTurnComesIsNotDone) {
-  auto few = make_actions(context_, {.at_once = 1});
-  std::vector<Ended> ended;
-  bool wanted = true;
-  const auto begin = [&](const std::string& what) {
-    Act one = act(what);
-    one.wanted = [&] { return wanted; };
-    EXPECT_TRUE(few->begin(one,
-                           [&](const Ended& how) {
-                             ended.push_back(how);
-                             wanted = false;
-                           })
-                    .ok());
-  };
-  begin("/bin/true");
-  begin(shell("touch " + file("done")));
-  begin("http://127.0.0.1:1/");
-  EXPECT_TRUE(run_until(context_, [&] { return ended.size() == 3; }));
-  EXPECT_EQ(ended[1], (Ended{false, "not needed any more"}));
-  EXPECT_EQ(ended[2], ended[1]);
-  EXPECT_FALSE(std::filesystem::exists(file("done")));
-}
-
 TEST_F(AsioActionsTest, ACommandThatLeftItsGroupIsKilledToo) {
   auto hasty = make_actions(context_, {.command = 100ms});
   EXPECT_EQ(perform(*hasty, "/usr/bin/setsid -w /bin/sleep 1000"), (Ended{false, "killed after 0.1 s"}));

@@ -270,7 +270,7 @@ std::optional<State> Service::virt_state(std::uint32_t virt) const {
                             .announcer = engine_.announcer(),
                             .now_unix_ms = engine_.unix_ms()};
   const auto state = virt_state_of(engine_.running(), engine_.monitor(), around, virt);
-  return state && !engine_.published() ? NO_SERVICES_UP : state;
+  return state && !engine_.forwards() ? NO_SERVICES_UP : state;
 }
 
 Reply Service::get_log(const GetLog& get) const {

@@ -52,6 +52,32 @@ State state_of(const Look& look, const config::Real& real) {
   return health == health::ServerHealth::failed ? FAILED : NOT_CHECKED;
 }
 
+/// Since when a target is in its state: a buddy that is missed began that, too.
+std::uint64_t since_unix_ms(const Look& look, const config::TargetKey& key, const Watched& watched) {
+  if (!watched.target.enabled) return look.monitor.disabled_since_unix_ms(key.real);
+  if (!watched.lacks) return watched.since_unix_ms;
+  const auto buddy = look.monitor.targets().find(*watched.lacks);
+  const bool known = buddy != look.monitor.targets().end();
+  return std::max(watched.since_unix_ms, known ? buddy->second.since_unix_ms : 0);
+}
+
+/// Since when a server is in its state: as long as that of its services which has served longest; when none
+/// does, since the last one stopped.
+std::uint64_t since_unix_ms(const Look& look, const config::Real& real) {
+  if (disabled(look, real)) return look.monitor.disabled_since_unix_ms(real.number());
+  std::optional<std::uint64_t> serving;
+  std::uint64_t stopped = 0;
+  for (const auto& [key, watched] : look.monitor.targets()) {
+    if (key.real != real.number()) continue;
+    const std::uint64_t since = since_unix_ms(look, key, watched);
+    if (health::serves(watched.state.health))
+      serving = std::min(serving.value_or(since), since);
+    else
+      stopped = std::max(stopped, since);
+  }
+  return serving.value_or(stopped);
+}
+
 void add_target(const Look& look, const config::TargetKey& key, const Watched& watched, RealStatus& real) {
   TargetStatus& status = *real.add_target();
   status.set_real(key.real);
@@ -61,8 +87,7 @@ void add_target(const Look& look, const config::TargetKey& key, const Watched& w
   const bool serves = watched.target.enabled && !watched.held;
   status.set_state(serves ? state_of(watched) : DISABLED);
   if (watched.lacks) status.set_buddy(daemon::buddy_text(*watched.lacks));
-  status.set_since_unix_ms(watched.target.enabled ? watched.since_unix_ms
-                                                  : look.monitor.disabled_since_unix_ms(key.real));
+  status.set_since_unix_ms(since_unix_ms(look, key, watched));
   status.set_reason(watched.reason);
   status.set_response_ms(milliseconds_of(watched.took));
   status.set_last_check_unix_ms(watched.last_check_unix_ms);
@@ -102,10 +127,8 @@ void add_real(const Look& look, const config::Real& real, StatusReply& reply) {
     if (key.real == real.number()) {
       add_target(look, key, watched, status);
       status.set_held(status.held() || watched.held);
-      status.set_since_unix_ms(
-          std::max(status.since_unix_ms(), static_cast<google::protobuf::uint64>(watched.since_unix_ms)));
     }
-  if (disabled(look, real)) status.set_since_unix_ms(look.monitor.disabled_since_unix_ms(real.number()));
+  status.set_since_unix_ms(since_unix_ms(look, real));
 }
 
 void fill_member(const Look& look, std::uint32_t number, const Watched* watched, MemberStatus& member) {
@@ -198,6 +221,7 @@ void add_service(const Look& look, const config::Virt& virt, const config::Servi
   status.set_check(config::check_of(look.config, virt, service, nullptr, *group, protocol).word());
   status.set_backup(backup_text(*group));
   if (service.pbind() == config::PBIND_CLIENTIP) status.set_pbind("clientip");
+  status.set_closed(look.around.announcer.why_closed({virt.number(), service.vport(), protocol}));
   add_players(look, {virt, service, *group, protocol}, status);
 }
 
@@ -304,6 +328,9 @@ void add_group(const Look& look, const config::Group& group, StatusReply& reply)
   for_each_service_of(look, group, [&](const Served& served) {
     status.set_check(
         config::check_of(look.config, served.virt, served.service, nullptr, group, served.protocol).word());
+    const std::string closed =
+        look.around.announcer.why_closed({served.virt.number(), served.service.vport(), served.protocol});
+    if (status.closed().empty()) status.set_closed(closed);
   });
   for (const std::uint32_t member : group.member()) *status.add_member() = best_of(look, group, member);
   status.set_backup(backup_text(group));

@@ -47,6 +47,10 @@ class StatusTest : public EngineTest {
       out.push_back(member.state());
     return out;
   }
+  std::string closed(std::uint32_t vport) {
+    const auto all = status();
+    return std::ranges::find(all.virt(0).service(), vport, &control::ServiceStatus::vport)->closed();
+  }
   void degrade(std::uint32_t server, L4Port port) {
     prober_->readings[{server, port}] = {health::Grade::degraded, 4};
     time_->pass(milliseconds(2000));
@@ -128,6 +132,26 @@ TEST_F(StatusTest, AGroupShowsItsServersAsItsServiceDoes) {
   time_->pass(milliseconds(9000));
   EXPECT_THAT(service_states(80), ElementsAre(BLOCKED, control::FAILED));
   EXPECT_THAT(group_states(1), ElementsAre(BLOCKED, control::FAILED));
+  EXPECT_EQ(closed(80), "1 available, minthrsh 2");
+  EXPECT_EQ(status().group(0).closed(), "1 available, minthrsh 2");
+  EXPECT_THAT(lines_,
+              testing::Contains("slb: real server group 1 has fewer available servers than minthrsh 2: "
+                                "no new sessions"));
+  EXPECT_THAT(apply(config::with(config::lab(), "/c/slb/group 1/advhlth 1&2")).errors, IsEmpty());
+  EXPECT_EQ(closed(80), "health formula 1&2 is false");
+}
+
+TEST_F(StatusTest, AServerIsUpSinceTheServiceThatHasBeenSoLongest) {
+  const std::uint64_t up = real(1).since_unix_ms();
+  prober_->down = {{kServer1, 8080}};
+  time_->pass(milliseconds(9000));
+  EXPECT_EQ(real(1).state(), UP);
+  EXPECT_EQ(real(1).since_unix_ms(), up);
+  prober_->down.insert({kServer1, 21});
+  time_->pass(milliseconds(9000));
+  EXPECT_EQ(real(1).state(), control::FAILED);
+  EXPECT_EQ(real(1).since_unix_ms(),
+            std::max(target(1, 8080).since_unix_ms(), target(1, 21).since_unix_ms()));
 }
 
 TEST_F(StatusTest, AGroupShowsTheBestThatAServerIsToItsServices) {

@@ -46,11 +46,14 @@ void tell_services(const Names& names, const Picture& before, const Picture& now
     if (state == known_before(before, key)) continue;
     if (state == Health::up)
       lines.push_back({Severity::notice, fmt::format("slb: real service {} operational", service), service});
+    const std::string why =
+        fmt::format(" (real server {}): {}", key.real, value_or(now.reasons, key, "no answer"));
     if (state == Health::degraded)
-      lines.push_back({Severity::warning, fmt::format("slb: real service {} degraded", service), service});
+      lines.push_back(
+          {Severity::warning, fmt::format("slb: real service {} degraded{}", service, why), service});
     if (state == Health::down)
       lines.push_back(
-          {Severity::alert, fmt::format("slb: cannot contact real service {}", service), service});
+          {Severity::alert, fmt::format("slb: cannot contact real service {}{}", service, why), service});
   }
 }
 
@@ -158,6 +161,24 @@ void tell_formulas(const Names& names, const Picture& before, const Picture& now
   }
 }
 
+void tell_thresholds(const Names& names, const Picture& before, const Picture& now,
+                     std::vector<Announcement>& lines) {
+  for (const auto& [group, enough] : now.enough) {
+    if (!enough || *enough == value_or(before.enough, group, {}).value_or(true)) continue;
+    const std::string subject = fmt::format("thresholds of real server group {}", group);
+    if (*enough)
+      lines.push_back({Severity::notice,
+                       fmt::format("slb: real server group {} has enough available servers again", group),
+                       subject});
+    else
+      lines.push_back({Severity::alert,
+                       fmt::format("slb: real server group {} has fewer available servers than minthrsh {}: "
+                                   "no new sessions",
+                                   group, value_or(names.minthrsh, group, 0)),
+                       subject});
+  }
+}
+
 void tell_buddies(const Names& names, const Picture& before, const Picture& now,
                   std::vector<Announcement>& lines) {
   for (const auto& [real, down] : now.buddy_down) {
@@ -186,6 +207,8 @@ Picture carried_over(const Names& names, const Picture& before, Picture now) {
     if (names.vips.contains(virt)) now.virts.try_emplace(virt, available);
   for (auto& [group, holds] : now.formulas)
     if (!holds) holds = value_or(before.formulas, group, {});
+  for (auto& [group, enough] : now.enough)
+    if (!enough) enough = value_or(before.enough, group, {});
   for (auto& [real, down] : now.buddy_down)
     if (!down) down = value_or(before.buddy_down, real, {});
   return now;
@@ -198,6 +221,7 @@ std::vector<Announcement> announcements(const Names& names, const Picture& befor
   tell_full(names, before, now, lines);
   tell_few(names, before, now, lines);
   tell_formulas(names, before, now, lines);
+  tell_thresholds(names, before, now, lines);
   tell_buddies(names, before, now, lines);
   tell_standby(names, before, now, lines);
   tell_virt_services(names, before, now, lines);

@@ -22,6 +22,7 @@ struct Names {
   std::map<std::uint32_t, std::uint32_t> maxcon;       ///< by server; those that have a limit
   std::map<std::uint32_t, std::uint32_t> alert_at;     ///< realthr, by group
   std::map<std::uint32_t, std::string> formula_texts;  ///< of groups that have one
+  std::map<std::uint32_t, std::uint32_t> minthrsh;     ///< likewise
 };
 
 /// The states that lines tell about: all of them, or those that are looked at.
@@ -30,18 +31,20 @@ struct Picture {
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
 
   std::map<TargetKey, health::Health> services;
+  std::map<TargetKey, std::string> reasons;  ///< of those that are not well: what brought that
   std::map<std::uint32_t, health::ServerHealth> servers;
   /// Whether any member takes new sessions, by virtual server and by its service; absent while not known.
   std::map<std::uint32_t, bool> virts;
   std::map<ServiceKey, bool> virt_services;
 
   std::map<std::uint32_t, std::optional<bool>> formulas;  ///< of groups that have one: true for all services
-  std::set<Pair> failover;                                ///< server, and the backup that stands in for it
-  std::set<Pair> overflow;                                ///< full server, and the backup that helps out
-  std::set<Pair> stepped_in_groups;                       ///< group, and the one that has stepped in
-  std::set<Pair> stepped_in_servers;                      ///< group, and the server that has stepped in
-  std::set<std::uint32_t> full;                           ///< servers at maxcon
-  std::map<std::uint32_t, std::size_t> available;  ///< servers of a group with realthr that are not gone
+  std::map<std::uint32_t, std::optional<bool>> enough;  ///< of groups with minthrsh: servers for all services
+  std::set<Pair> failover;                              ///< server, and the backup that stands in for it
+  std::set<Pair> overflow;                              ///< full server, and the backup that helps out
+  std::set<Pair> stepped_in_groups;                     ///< group, and the one that has stepped in
+  std::set<Pair> stepped_in_servers;                    ///< group, and the server that has stepped in
+  std::set<std::uint32_t> full;                         ///< servers at maxcon
+  std::map<std::uint32_t, std::size_t> available;       ///< servers of a group with realthr that are not gone
   /// Of servers with buddies one that is down, empty when all are up; nothing while that is not known.
   std::map<std::uint32_t, std::optional<std::string>> buddy_down;
 };

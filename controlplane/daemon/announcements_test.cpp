@@ -48,8 +48,10 @@ TEST(Announcements, AVerdictOfTheNewCheckThatDiffersIsNews) {
   const Picture before = picture(ServerHealth::up, Health::up);
   Picture now = before;
   now.services[kPlain] = Health::down;
+  now.reasons[kPlain] = "refused";
   EXPECT_THAT(announcements(kNames, before, now),
-              ElementsAre(line(Severity::alert, "slb: cannot contact real service 10.10.2.11:8080")));
+              ElementsAre(line(Severity::alert,
+                               "slb: cannot contact real service 10.10.2.11:8080 (real server 1): refused")));
 }
 
 TEST(Announcements, AServiceWithoutServersIsNamedWhileOthersGoOn) {

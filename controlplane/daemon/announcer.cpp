@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "model/members.h"
 
 namespace headgate::daemon {
@@ -42,6 +44,18 @@ void for_each_target(const Targets& targets, std::uint32_t real, const Visit& vi
 std::optional<bool> serves(const health::Standby& now) {
   const bool serving = !now.taking.empty() || (now.available > 0 && !now.is_short && !now.is_false);
   return !serving && now.undecided ? std::nullopt : std::optional(serving);
+}
+
+/// Whether all are well: what one of them lacks, unless that may be there.
+void join(std::optional<bool>& all, bool lacks, bool unsettled) {
+  if (lacks && !unsettled) all = false;
+  if (!lacks) all = all.value_or(true);
+}
+
+/// What made a target what it is.
+std::string reason_of(const Watched& watched) {
+  const bool last = watched.changes.empty() || watched.changes.back().to != watched.state.health;
+  return last ? watched.reason : watched.changes.back().reason;
 }
 
 }  // namespace
@@ -98,7 +112,7 @@ void Announcer::configure(const config::Compiled& compiled, News news) {
     pass_.groups.insert(part.service->group());
   }
   for (const auto& [key, watched] : monitor_.targets()) {
-    seen.now.services[key] = watched.state.health;
+    look_at_service(key, watched, seen);
     look_at_server(key.real, seen);
   }
   finish(seen);
@@ -128,6 +142,7 @@ void Announcer::index(const forwarding::Service& service) {
   part.service = &service;
   names_.vips[service.virt()] = ip_of(service.vip());
   services_of_group_[service.group()].push_back(key);
+  if (service.min_available() != 0) names_.minthrsh[service.group()] = service.min_available();
   for_each_member(service, [&](const forwarding::Member& member) {
     ++part.size;
     if (member.maxcon() != 0) names_.maxcon[member.real()] = member.maxcon();
@@ -156,6 +171,18 @@ void Announcer::learn_sessions(const forwarding::Stats& stats) {
   for (const std::uint32_t real : differing) changed(real);
   std::ranges::set_difference(full, full_, std::inserter(next_.filled, next_.filled.end()));
   full_ = std::move(full);
+}
+
+std::string Announcer::why_closed(const ServiceKey& key) const {
+  const auto part = parts_.find(key);
+  if (part == parts_.end()) return {};
+  const auto& [service, size, standby, groups, servers, available] = part->second;
+  if (standby.is_false)
+    return fmt::format("health formula {} is false", names_.formula_texts.at(service->group()));
+  if (!standby.is_short) return {};
+  const bool few = standby.available < service->min_available();
+  return fmt::format("{} available, {} {}", standby.available, few ? "minthrsh" : "maxthrsh",
+                     few ? service->min_available() : service->max_available());
 }
 
 // ---- Looking
@@ -189,13 +216,18 @@ unsigned Announcer::look_at_next(Seen& seen) {
 unsigned Announcer::look_at(const TargetKey& key, Seen& seen) {
   const auto found = monitor_.targets().find(key);
   if (found == monitor_.targets().end()) return 1;
-  take(told_.services, seen.before.services, key);
-  seen.now.services[key] = found->second.state.health;
+  look_at_service(key, found->second, seen);
   if (const auto services = services_of_.find(key); services != services_of_.end())
     pass_.services.insert(services->second.begin(), services->second.end());
   if (const auto depending = depending_.find(key); depending != depending_.end())
     for (const std::uint32_t real : depending->second) look_at_buddies(real, seen);
   return 1 + look_at_server(key.real, seen);
+}
+
+void Announcer::look_at_service(const TargetKey& key, const Watched& watched, Seen& seen) {
+  take(told_.services, seen.before.services, key);
+  seen.now.services[key] = watched.state.health;
+  if (watched.state.health != Health::up) seen.now.reasons[key] = reason_of(watched);
 }
 
 unsigned Announcer::look_at_server(std::uint32_t real, Seen& seen) {
@@ -271,7 +303,7 @@ void Announcer::repaint(const ServiceKey& key) {
   pass_.virts.insert(part.service->virt());
 }
 
-/// Of the services of a group some may lack a server that others have: its formula is true when it is for all
+/// Of the services of a group some may lack a server that others have: what is true of the group is so of all
 /// of them.
 void Announcer::look_at_group(std::uint32_t group, Seen& seen) {
   if (names_.alert_at.contains(group)) {
@@ -280,11 +312,14 @@ void Announcer::look_at_group(std::uint32_t group, Seen& seen) {
   }
   for (const ServiceKey& key : services_of_group_[group]) {
     const Part& part = parts_.at(key);
-    if (part.service->formula().empty()) continue;
-    take(told_.formulas, seen.before.formulas, group);
-    std::optional<bool>& holds = seen.now.formulas[group];
-    if (part.standby.is_false && !part.standby.unsettled) holds = false;
-    if (!part.standby.is_false) holds = holds.value_or(true);
+    if (!part.service->formula().empty()) {
+      take(told_.formulas, seen.before.formulas, group);
+      join(seen.now.formulas[group], part.standby.is_false, part.standby.unsettled);
+    }
+    if (part.service->min_available() != 0) {
+      take(told_.enough, seen.before.enough, group);
+      join(seen.now.enough[group], part.standby.is_short, part.standby.may_suffice);
+    }
   }
 }
 
@@ -326,6 +361,7 @@ std::vector<Announcement> Announcer::settle(const Names& names, Seen seen) {
   merge(now.virts, told_.virts);
   merge(now.virt_services, told_.virt_services);
   merge(now.formulas, told_.formulas);
+  merge(now.enough, told_.enough);
   merge(now.available, told_.available);
   merge(now.buddy_down, told_.buddy_down);
   return announcements(names, seen.before, now);

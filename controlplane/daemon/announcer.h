@@ -43,6 +43,8 @@ class Announcer {
 
   /// Real servers that take the new sessions of each service.
   [[nodiscard]] const std::map<ServiceKey, std::set<std::uint32_t>>& taking() const { return taking_; }
+  /// Why a service is closed for new sessions though servers of it are up; empty: it is not.
+  [[nodiscard]] std::string why_closed(const ServiceKey& key) const;
   /// Real servers at maxcon.
   [[nodiscard]] const std::set<std::uint32_t>& full() const { return full_; }
 
@@ -95,6 +97,7 @@ class Announcer {
   void replace(const Part& old, const Part& fresh);
   void repaint(const ServiceKey& key);
   unsigned look_at(const TargetKey& key, Seen& seen);
+  void look_at_service(const TargetKey& key, const Watched& watched, Seen& seen);
   unsigned look_at_server(std::uint32_t real, Seen& seen);
   unsigned look_at_buddies(std::uint32_t real, Seen& seen);
   void look_at_group(std::uint32_t group, Seen& seen);

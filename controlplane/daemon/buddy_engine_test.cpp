@@ -54,7 +54,7 @@ TEST_F(BuddyTest, EachChangeIsOneLine) {
   fail(kServer3, 9000);
   EXPECT_THAT(lines_,
               ElementsAre("slb: cannot contact real server 10.10.2.13",
-                          "slb: cannot contact real service 10.10.2.13:9000",
+                          "slb: cannot contact real service 10.10.2.13:9000 (real server 3): refused",
                           "slb: real server 10.10.2.12 takes no new sessions: its buddy real server 3 "
                           "port 9000 is not up"));
   lines_.clear();

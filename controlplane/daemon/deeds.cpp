@@ -31,30 +31,63 @@ void Deeds::failed(const TargetKey& key, health::Part part) const {
 void Deeds::begin(const TargetKey& key, health::Remedy remedy) {
   const Watched& watched = monitor_.targets().at(key);
   const health::Remedies& remedies = watched.target.remedies;
-  const Line line{name_of(key, watched), remedy};
-  action::Act act{.what = remedy == health::Remedy::restart ? remedies.restart : remedies.failover,
-                  .remedy = remedy,
-                  .real = key.real,
-                  .address = watched.target.address,
-                  .port = key.port,
-                  .reason = watched.reason,
-                  .wanted = {}};
-  act.wanted = [this, id = watched.id, remedy, what = act.what] {
-    return monitor_.still_wanted(id, remedy, what);
-  };
-  const std::string why = watched.reason;
-  const Status begun = actions_.begin(
-      act, [this, id = watched.id, line](const action::Ended& ended) { end(id, line, ended); });
-  if (!begun.ok()) return end(watched.id, line, {false, begun.error().message});
-  ears_.changed();
-  tell(remedy == health::Remedy::restart ? Severity::warning : Severity::alert, line, "begun: " + why);
+  waiting_.push_back(
+      {.id = watched.id,
+       .line = {name_of(key, watched), remedy},
+       .act = {.what = remedy == health::Remedy::restart ? remedies.restart : remedies.failover,
+               .remedy = remedy,
+               .real = key.real,
+               .address = watched.target.address,
+               .port = key.port,
+               .reason = watched.reason}});
+  go_on();
 }
 
-void Deeds::end(probe::TargetId id, const Line& line, const action::Ended& ended) const {
+/// What is begun is stored before: a headgated that is killed then does not do it again.
+void Deeds::go_on() {
+  while (!waiting_.empty() && under_way_ < kAtOnce) {
+    Asked next = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (!wanted(next)) {
+      withdraw(next);
+      continue;
+    }
+    ++under_way_;
+    monitor_.deed_begins(next.id);
+    ears_.when_kept([this, next = std::move(next)] { run(next); });
+  }
+}
+
+void Deeds::run(const Asked& asked) {
+  if (!wanted(asked)) {
+    --under_way_;
+    withdraw(asked);
+    return go_on();
+  }
+  const Status begun = actions_.begin(asked.act, [this, id = asked.id, line = asked.line](
+                                                     const action::Ended& ended) { end(id, line, ended); });
+  if (!begun.ok()) return end(asked.id, asked.line, {false, begun.error().message});
+  const bool restart = asked.line.remedy == health::Remedy::restart;
+  tell(restart ? Severity::warning : Severity::alert, asked.line, "begun: " + asked.act.reason);
+}
+
+bool Deeds::wanted(const Asked& asked) const {
+  return monitor_.still_wanted(asked.id, asked.line.remedy, asked.act.what);
+}
+
+void Deeds::withdraw(const Asked& asked) const {
+  monitor_.deed_withdrawn(asked.id, asked.line.remedy);
+  ears_.changed();
+  tell(Severity::notice, asked.line, "not begun: it is not wanted any more");
+}
+
+void Deeds::end(probe::TargetId id, const Line& line, const action::Ended& ended) {
+  --under_way_;
   monitor_.deed_ended(id, ended.done ? ended.words : "failed: " + ended.words);
   ears_.changed();
   tell(ended.done ? Severity::notice : Severity::error, line,
        ended.done ? ended.words : "failed: " + ended.words);
+  go_on();
 }
 
 void Deeds::tell(Severity severity, const Line& line, const std::string& what) const {

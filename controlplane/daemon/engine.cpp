@@ -22,6 +22,8 @@ constexpr milliseconds kMeasured{10'000};
 /// Changes within so short a time after another are told together.
 constexpr milliseconds kGathered{50};
 constexpr milliseconds kBreath{1};
+/// A dataplane that has not answered for so many seconds does not forward.
+constexpr unsigned kSilent = 3;
 /// So many targets are told of in one go.
 constexpr std::size_t kTold = 256;
 /// Longer than any interval: so long without a check that could not be made, they are made again.
@@ -93,7 +95,8 @@ Engine::Engine(Seams seams, const std::string& state_dir, const std::string& boo
       deeds_(monitor_, seams.actions,
              {.note = [this](Severity severity, std::string text,
                              std::string subject) { note(severity, std::move(text), std::move(subject)); },
-              .changed = [this] { keeper_.changed_much(); }}),
+              .changed = [this] { keeper_.changed_much(); },
+              .when_kept = [this](std::function<void()> then) { keeper_.changed_much(std::move(then)); }}),
       keeper_(store_, monitor_, seams.timers) {}
 
 Notices Engine::notices() {
@@ -146,6 +149,7 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
   if (!met_) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
+    tell_all();
     monitor_.adopt(known);
     announcer_.configure(compiled_, Announcer::News::known_already);
   }
@@ -163,7 +167,12 @@ void Engine::dataplane_absent() {
   begin_probing();
 }
 
+bool Engine::forwards() const {
+  return published_ && seams_.dataplane.connected() && unanswered_ <= kSilent;
+}
+
 void Engine::dataplane_lost() {
+  unanswered_ = 0;
   published_ = false;
   stats_.Clear();
   tell_links();
@@ -215,6 +224,13 @@ void Engine::on_verdict(const TargetKey& key) {
   announce();
 }
 
+/// Before what is handed back is taken for known.
+void Engine::tell_all() {
+  while (announcer_.busy())
+    for (Announcement& line : announcer_.look())
+      note(line.severity, std::move(line.text), std::move(line.subject));
+}
+
 /// A change is told at once, what follows closely is told together. Where much has changed, verdicts have
 /// their turn in between.
 void Engine::announce() {
@@ -260,10 +276,16 @@ void Engine::every_second() {
   keeper_.beat();
   watch_unmade();
   if (!seams_.dataplane.connected()) return averages_.sample(0);
+  if (unanswered_ == kSilent)
+    note(Severity::alert, fmt::format("system: dataplane has not answered for {} seconds", kSilent),
+         kDataplane);
+  if (unanswered_++ != 0) return;
   forwarding::Order order;
   order.mutable_stats();
   seams_.dataplane.send(std::move(order), [this](const forwarding::Report& report) {
+    const bool again = std::exchange(unanswered_, 0) > kSilent;
     if (!report.has_stats()) return;
+    if (again) note(Severity::notice, "system: dataplane answers again", kDataplane);
     take_stats(report.stats());
   });
 }

@@ -81,7 +81,7 @@ class Engine {
   [[nodiscard]] const Averages& averages() const { return averages_; }
   [[nodiscard]] const Announcer& announcer() const { return announcer_; }
   /// The dataplane forwards by the running configuration.
-  [[nodiscard]] bool published() const { return published_ && seams_.dataplane.connected(); }
+  [[nodiscard]] bool forwards() const;
   /// What the watches for attacks see, with the rules of the running configuration.
   [[nodiscard]] control::Attack syn_attack() const;
   [[nodiscard]] control::Attack session_attack() const;
@@ -105,6 +105,7 @@ class Engine {
   [[nodiscard]] Notices notices();
   void announce_soon();
   void announce();
+  void tell_all();
   void reconcile_kernel();
   void reconcile_state_server();
   void every_second();
@@ -137,6 +138,7 @@ class Engine {
   std::string state_server_complaint_;                     ///< why it does not listen
   std::uint64_t unmade_ = 0;                               ///< probes that could not be made, a second ago
   std::optional<std::chrono::milliseconds> unmade_until_;  ///< then they are made again, if all goes well
+  unsigned unanswered_ = 0;                                ///< seconds that the dataplane has not answered
   bool announcing_ = false;                                ///< what is to be told waits for its turn
   bool booted_ = false;                                    ///< this is the first start since the machine's
   bool withheld_ =

@@ -169,6 +169,7 @@ class FakeWatcher final : public probe::Watcher {
 class FakeActions final : public action::Actions {
  public:
   Status begin(const action::Act& act, OnEnd on_end) override {
+    if (on_begin) on_begin();
     if (!refusal.empty()) return Error{refusal};
     begun.push_back(act);
     ends_.push_back(std::move(on_end));
@@ -186,6 +187,7 @@ class FakeActions final : public action::Actions {
 
   std::vector<action::Act> begun;
   std::string refusal;
+  std::function<void()> on_begin;
 
  private:
   std::deque<OnEnd> ends_;
@@ -196,12 +198,20 @@ class FakeDataplane final : public link::Dataplane {
  public:
   [[nodiscard]] bool connected() const override { return there; }
   void send(forwarding::Order order, OnReport on_report) override {
+    if (hangs)
+      return held_.push_back(
+          [this, order = std::move(order), told = std::move(on_report)] { send(order, told); });
     forwarding::Report report;
     if (!there)
       report.set_error("the dataplane is not there");
     else
       obey(order, report);
     on_report(report);
+  }
+  /// What was ordered meanwhile is done.
+  void wake() {
+    hangs = false;
+    for (const auto& order : std::exchange(held_, {})) order();
   }
   [[nodiscard]] forwarding::HandBack hand_back() const {
     forwarding::HandBack result;
@@ -214,6 +224,7 @@ class FakeDataplane final : public link::Dataplane {
     return states.at({real, port, Protocol::tcp, "tcp"}).admission();
   }
 
+  bool hangs = false;  ///< it takes orders and does nothing
   bool there = true;
   std::string refusal;
   forwarding::Generation generation;
@@ -253,6 +264,7 @@ class FakeDataplane final : public link::Dataplane {
   static std::string fmt(const TargetKey& key) {
     return std::to_string(key.real) + ":" + std::to_string(key.port);
   }
+  std::vector<std::function<void()>> held_;
 };
 
 class FakeKernel final : public kernel::Kernel {

@@ -29,7 +29,8 @@ TEST_F(EngineTest, AFailedServiceClosesAloneAndComesBackAfterRestr) {
   prober_->down = {{kServer1, 8080}};
   time_->pass(milliseconds(8000));
   EXPECT_THAT(dataplane_.changes, ElementsAre("1:8080 CLOSED"));
-  EXPECT_THAT(lines_, ElementsAre("slb: cannot contact real service 10.10.2.11:8080"));
+  EXPECT_THAT(lines_,
+              ElementsAre("slb: cannot contact real service 10.10.2.11:8080 (real server 1): refused"));
   prober_->down.clear();
   time_->pass(milliseconds(13'000));
   EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::CLOSED) << "restr is 8, inter 2 s";
@@ -328,6 +329,30 @@ TEST(Averages, ConvergeFromBelow) {  // reports 74
   EXPECT_EQ(averages.over(64), 31u);
   for (int i = 0; i < 64; ++i) averages.sample(1000);
   EXPECT_EQ(averages.over(64), 1000u);
+}
+
+TEST_F(EngineTest, ManyChangesOfTheTimesPutNoCheckOff) {
+  start_lab();
+  prober_->down.insert({kServer1, 8080});
+  for (int i = 0; i < 40; ++i) {
+    const std::string times = "/c/slb/real 1/retry 1/inter " + std::to_string(3 + i % 2);
+    EXPECT_THAT(apply(config::with(config::lab(), times)).errors, IsEmpty());
+    time_->pass(milliseconds(300));
+  }
+  EXPECT_EQ(dataplane_.admission(1, 8080), forwarding::CLOSED);
+}
+
+TEST_F(EngineTest, ADataplaneThatHangsForwardsNothingAndIsOneLine) {
+  start_lab();
+  dataplane_.hangs = true;
+  time_->pass(milliseconds(2000));
+  EXPECT_TRUE(engine_->forwards());
+  time_->pass(milliseconds(10'000));
+  EXPECT_FALSE(engine_->forwards());
+  EXPECT_THAT(lines_, ElementsAre("system: dataplane has not answered for 3 seconds"));
+  dataplane_.wake();
+  EXPECT_TRUE(engine_->forwards());
+  EXPECT_EQ(lines_.back(), "system: dataplane answers again");
 }
 
 }  // namespace

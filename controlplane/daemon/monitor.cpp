@@ -66,8 +66,12 @@ Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
        old != targets_.end() && same_service(old->first, key); ++old) {
     if (next.contains(old->first) || old->second.target.address != target.address) continue;
     if (health::serves(old->second.state.health)) watched.state.health = old->second.state.health;
-    inherit_deeds(old->second, watched);
+    inherit_deeds({.id = old->second.id, .deeds = old->second.deeds, .remedy = old->second.remedy}, watched);
+    if (watched.changes.empty()) watched.changes = old->second.changes;
   }
+  if (const auto parted = parted_.find(service_of(key));
+      parted != parted_.end() && watched.deeds.empty() && parted->second.address == target.address)
+    inherit_deeds(parted->second, watched);
   if (const auto dormant = dormant_.find(service_of(key)); dormant != dormant_.end() &&
                                                            dormant->second.check == key.check &&
                                                            dormant->second.address == target.address) {
@@ -99,6 +103,8 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
         dormant_[service_of(key)] = {key.check, old.target.address, old.state.health};
       else
         dormant_.erase(service_of(key));
+      if (!old.deeds.empty())
+        parted_[service_of(key)] = {old.target.address, old.id, std::move(old.deeds), std::move(old.remedy)};
       forget(old);
     }
   targets_ = std::move(next);
@@ -109,6 +115,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   std::vector<Watched*> changed;
   for (auto& [key, watched] : targets_) {
     dormant_.erase(service_of(key));
+    parted_.erase(service_of(key));
     if (update(key, watched, targets.at(key))) changed.push_back(&watched);
     if (watched.target.yields_to.empty())
       watched.held = false;
@@ -177,11 +184,14 @@ void Monitor::schedule_new() {
   schedule(fresh);
 }
 
-/// The first probe by its policy, of each target at its own place within the interval.
+/// The first probe by its policy, of each target at its own place within the interval; many changes of the
+/// policy put it off once.
 void Monitor::schedule(const std::vector<Watched*>& targets) {
   std::size_t ordinal = 0;
   for (Watched* watched : targets) {
-    const auto offset = probe::start_offset(ordinal++, targets.size(), watched->target.policy.inter);
+    auto offset = probe::start_offset(ordinal++, targets.size(), watched->target.policy.inter);
+    if (std::exchange(watched->put_off, true))
+      offset = std::clamp(watched->due - timers_.now(), milliseconds(0), offset);
     timers_.cancel(watched->timer);
     watched->due = timers_.now() + offset;
     watched->timer = timers_.after(offset, [this, id = watched->id] { feed(id, health::PolicyChanged{}); });
@@ -224,7 +234,9 @@ void Monitor::set_operation(std::uint32_t real, forwarding::Operation operation)
 
 void Monitor::forget_operations_except(const std::set<std::uint32_t>& reals) {
   std::erase_if(operations_, [&](const auto& entry) { return !reals.contains(entry.first); });
-  std::erase_if(dormant_, [&](const auto& entry) { return !reals.contains(std::get<0>(entry.first)); });
+  const auto gone = [&](const auto& entry) { return !reals.contains(std::get<0>(entry.first)); };
+  std::erase_if(dormant_, gone);
+  std::erase_if(parted_, gone);
 }
 
 forwarding::Operation Monitor::operation(std::uint32_t real) const {
@@ -275,6 +287,7 @@ void Monitor::advance(const TargetKey& key, Watched& watched, const health::Even
 void Monitor::perform(const TargetKey& key, Watched& watched, const health::Action& action) {
   const probe::TargetId id = watched.id;
   if (const auto* send = std::get_if<health::Send>(&action)) {
+    watched.put_off = false;
     prober_.start(
         id, {watched.target.check, watched.target.address, key.port, timeout_of(watched.target)},
         [this, id, attempt = send->attempt](const probe::Result& result) { on_result(id, attempt, result); });

@@ -66,6 +66,7 @@ struct Watched {
   probe::TargetId id = 0;
   TimerId timer = 0;
   std::chrono::milliseconds due{0};  ///< when `timer` should run
+  bool put_off = false;              ///< by a change of its policy, and not checked since
 };
 
 using Targets = std::map<TargetKey, Watched>;
@@ -101,8 +102,11 @@ class Monitor {
   /// The dataplane saw a connection fail, or the server has told of an alert: it is asked at once, unless it
   /// is being asked or was asked early already since the last regular probe.
   void traffic_failed(const TargetKey& key);
-  /// What was to be done about a target has ended; harmless for one that is gone.
+  /// What is to be done about a target is begun, has ended, or will not be begun any more; harmless for one
+  /// that is gone.
+  void deed_begins(probe::TargetId id);
   void deed_ended(probe::TargetId id, std::string outcome);
+  void deed_withdrawn(probe::TargetId id, health::Remedy remedy);
   /// Whether what was to be done about a target, `what` as it was configured, still is: the target is there,
   /// offered and down, and that is still configured.
   [[nodiscard]] bool still_wanted(probe::TargetId id, health::Remedy remedy, const std::string& what) const;
@@ -176,7 +180,14 @@ class Monitor {
   void feed(probe::TargetId id, const health::Event& event);
   void advance(const TargetKey& key, Watched& watched, const health::Event& event);
   void treat(const TargetKey& key, Watched& watched, const health::State& before);
-  static void inherit_deeds(const Watched& old, Watched& heir);
+  struct Parted;
+  /// What is done about a target: its history and what counts.
+  struct Treatment {
+    std::deque<Deed>& deeds;
+    health::RemedyState& remedy;
+  };
+  [[nodiscard]] std::optional<Treatment> treatment_of(probe::TargetId id);
+  static void inherit_deeds(const Parted& old, Watched& heir);
   void adopt_deeds(const forwarding::TargetState& known, Watched& watched) const;
   void perform(const TargetKey& key, Watched& watched, const health::Action& action);
   void wake(probe::TargetId id, Watched& watched, std::chrono::milliseconds after);
@@ -197,6 +208,13 @@ class Monitor {
     Ip address;
     health::Health health;
   };
+  /// What was done about a service that went away, for when it comes back: nothing is done twice then.
+  struct Parted {
+    Ip address;
+    probe::TargetId id = 0;
+    std::deque<Deed> deeds;
+    health::RemedyState remedy;
+  };
   struct Setting {
     forwarding::Operation operation = forwarding::ENABLED;
     std::uint64_t since_unix_ms = 0;
@@ -214,6 +232,7 @@ class Monitor {
   std::map<std::uint32_t, Setting> operations_;
   std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
+  std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Parted> parted_;
   probe::TargetId last_id_ = 0;
   Unmade unmade_;
   std::chrono::milliseconds alive_{0};                ///< when this process was last seen to run

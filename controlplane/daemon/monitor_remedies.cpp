@@ -7,6 +7,7 @@
 namespace headgate::daemon {
 namespace {
 
+constexpr const char* kWaiting = "waits for its turn";
 constexpr const char* kUnderWay = "under way";
 
 Deed from_message(const forwarding::Deed& deed) {
@@ -37,16 +38,37 @@ void Monitor::treat(const TargetKey& key, Watched& watched, const health::State&
                        .ours = watched.target.enabled && operation(key.real) == forwarding::ENABLED});
   watched.remedy = std::move(step.state);
   if (!step.remedy) return;
-  watched.deeds.push_back({clock_.unix_ms(), *step.remedy, kUnderWay});
+  watched.deeds.push_back({clock_.unix_ms(), *step.remedy, kWaiting});
   if (watched.deeds.size() > Watched::kDeeds) watched.deeds.pop_front();
   notices_.on_remedy(key, *step.remedy);
 }
 
+/// Of one that has something under way.
+std::optional<Monitor::Treatment> Monitor::treatment_of(probe::TargetId id) {
+  std::optional<Treatment> found;
+  if (Watched* watched = find(id)) found.emplace(Treatment{watched->deeds, watched->remedy});
+  for (auto& [service, parted] : parted_)
+    if (parted.id == id) found.emplace(Treatment{parted.deeds, parted.remedy});
+  if (!found || !found->remedy.under_way || found->deeds.empty()) return std::nullopt;
+  return found;
+}
+
+void Monitor::deed_begins(probe::TargetId id) {
+  if (const auto treatment = treatment_of(id)) treatment->deeds.back().outcome = kUnderWay;
+}
+
 void Monitor::deed_ended(probe::TargetId id, std::string outcome) {
-  Watched* watched = find(id);
-  if (watched == nullptr || !watched->remedy.under_way) return;
-  watched->remedy = health::ended(std::move(watched->remedy));
-  if (!watched->deeds.empty()) watched->deeds.back().outcome = std::move(outcome);
+  const auto treatment = treatment_of(id);
+  if (!treatment) return;
+  treatment->remedy = health::ended(std::move(treatment->remedy));
+  treatment->deeds.back().outcome = std::move(outcome);
+}
+
+void Monitor::deed_withdrawn(probe::TargetId id, health::Remedy remedy) {
+  const auto treatment = treatment_of(id);
+  if (!treatment) return;
+  treatment->remedy = health::withdrawn(std::move(treatment->remedy), remedy);
+  treatment->deeds.pop_back();
 }
 
 bool Monitor::still_wanted(probe::TargetId id, health::Remedy remedy, const std::string& what) const {
@@ -59,20 +81,24 @@ bool Monitor::still_wanted(probe::TargetId id, health::Remedy remedy, const std:
          what == (remedy == health::Remedy::restart ? remedies.restart : remedies.failover);
 }
 
-/// A check that takes another's place begins anew, but not what is done about the service: what is under way
-/// stays the only thing, under its id, and restarts count.
-void Monitor::inherit_deeds(const Watched& old, Watched& heir) {
+/// A check that takes another's place begins anew, as does a service that was gone for a while, but not what
+/// is done about it: what is under way stays the only thing, under its id, restarts count, and one failover
+/// is enough.
+void Monitor::inherit_deeds(const Parted& old, Watched& heir) {
   if (old.deeds.empty()) return;
   heir.deeds = old.deeds;
   heir.remedy.restarts = old.remedy.restarts;
   heir.remedy.under_way = old.remedy.under_way;
+  heir.remedy.failed_over = old.remedy.failed_over;
   if (old.remedy.under_way) heir.id = old.id;
 }
 
-/// With what they mean for what is still to be done: restarts count, and one failover is enough.
+/// With what they mean for what is still to be done: restarts count, and one failover is enough. What had not
+/// been begun has not been done.
 void Monitor::adopt_deeds(const forwarding::TargetState& known, Watched& watched) const {
   if (known.deed_size() != 0) watched.deeds.clear();
-  for (const forwarding::Deed& deed : known.deed()) watched.deeds.push_back(from_message(deed));
+  for (const forwarding::Deed& deed : known.deed())
+    if (deed.outcome() != kWaiting) watched.deeds.push_back(from_message(deed));
   watched.remedy = {.down = watched.state.health == health::Health::down};
   for (const Deed& deed : watched.deeds) {
     const std::chrono::milliseconds age(clock_.unix_ms() - std::min(deed.unix_ms, clock_.unix_ms()));

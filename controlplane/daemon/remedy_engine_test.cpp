@@ -81,7 +81,7 @@ TEST_F(RemedyTest, TheLogHasALineForEachFailureEachActionAndItsOutcome) {
   fail();
   EXPECT_THAT(lines_, ElementsAre("slb: real service 10.10.2.11:8080 fails its check: refused",
                                   "slb: cannot contact real server 10.10.2.11",
-                                  "slb: cannot contact real service 10.10.2.11:8080",
+                                  "slb: cannot contact real service 10.10.2.11:8080 (real server 1): refused",
                                   "slb: real service 10.10.2.11:8080: restart begun: refused"));
   lines_.clear();
   actions_.end();
@@ -287,7 +287,9 @@ TEST_F(RemedyTest, AChangedCheckHasOneActionUnderWayAndItsRestartsCount) {
 TEST_F(RemedyTest, WhatWaitsForItsTurnIsWantedWhileItsServiceIsDownAndOffered) {
   start_shop();
   fail();
-  const auto wanted = actions_.begun[0].wanted;
+  const auto wanted = [this] {
+    return engine_->monitor().still_wanted(shop().id, Remedy::restart, "/bin/restart shop");
+  };
   EXPECT_TRUE(wanted());
   EXPECT_TRUE(engine_->set_operation(1, forwarding::DRAIN).ok());
   EXPECT_FALSE(wanted()) << "an operator has taken it out";
@@ -304,6 +306,105 @@ TEST_F(RemedyTest, WhatWaitsForItsTurnIsWantedWhileItsServiceIsDownAndOffered) {
   EXPECT_TRUE(wanted());
   recover();
   EXPECT_FALSE(wanted()) << "it is back";
+}
+
+TEST_F(RemedyTest, WhatIsBegunIsStoredBefore) {
+  start_shop();
+  actions_.on_begin = [this] {
+    std::filesystem::copy_file(directory_ + "/states", directory_ + "/then",
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  prober_->failover = true;
+  fail();
+  ASSERT_THAT(begun(), ElementsAre("http://10.0.0.9/f"));
+  std::filesystem::rename(directory_ + "/then", directory_ + "/states");  // it is killed at that moment
+  start();
+  for (int i = 0; i < 5; ++i) check();
+  EXPECT_EQ(actions_.begun.size(), 1u);
+  EXPECT_EQ(shop().deeds.at(0).outcome, "unknown: headgated ended before");
+}
+
+TEST_F(RemedyTest, AServiceThatWasGoneForAWhileHasOneActionUnderWayAndOneFailover) {
+  start_shop();
+  const auto off_and_on = [this] {
+    const config::Config on = engine_->running();
+    EXPECT_THAT(apply(config::with(on, "/c/slb/off")).errors, IsEmpty());
+    check();
+    EXPECT_THAT(apply(on).errors, IsEmpty());
+    for (int i = 0; i < 5; ++i) check();
+  };
+  fail();
+  off_and_on();
+  EXPECT_EQ(actions_.begun.size(), 1u) << "it is under way";
+  const config::Config on = engine_->running();
+  EXPECT_THAT(apply(config::with(on, "/c/slb/virt 1/dis")).errors, IsEmpty());
+  actions_.end();
+  EXPECT_THAT(apply(on).errors, IsEmpty());
+  EXPECT_EQ(shop().deeds.at(0).outcome, "done in 1.0 s") << "it ended while the service was gone";
+  check();
+  EXPECT_THAT(begun(), ElementsAre("/bin/restart shop", "http://10.0.0.9/f"));
+  actions_.end();
+  off_and_on();
+  EXPECT_EQ(actions_.begun.size(), 2u);
+  EXPECT_EQ(shop().deeds.size(), 2u);
+}
+
+// ---- More than can be done at once
+
+class ManyRemedies : public RemedyTest {
+ protected:
+  static constexpr std::size_t kAtOnce = 32;
+  static constexpr L4Port kFirst = 2000, kEnd = 2040;
+
+  void start_many() {
+    std::string services = "/c/slb/advhc/health shop/failover \"\"/failnow \"\"\n";
+    for (unsigned port = kFirst; port < kEnd; ++port)
+      services += "/c/slb/virt 1/service " + std::to_string(port) + "/group 1\n";
+    start_shop(services);
+  }
+  void fail_all() {
+    for (L4Port port = kFirst; port < kEnd; ++port) prober_->down.insert({kServer1, port});
+    check();
+  }
+  std::size_t deeds() const {
+    std::size_t count = 0;
+    for (const auto& [key, watched] : engine_->monitor().targets()) count += watched.deeds.size();
+    return count;
+  }
+};
+
+TEST_F(ManyRemedies, OthersWaitForTheirTurnAndAreBegunThen) {
+  start_many();
+  fail_all();
+  EXPECT_EQ(actions_.begun.size(), kAtOnce);
+  actions_.end();
+  time_->pass(milliseconds(200));
+  EXPECT_EQ(actions_.begun.size(), kAtOnce + 1);
+}
+
+TEST_F(ManyRemedies, WhatIsNotWantedAnyMoreIsNotBegunAndDoesNotCount) {
+  start_many();
+  fail_all();
+  EXPECT_THAT(
+      apply(config::with(engine_->running(), "/c/slb/advhc/health shop/restart \"/bin/other\"")).errors,
+      IsEmpty());
+  for (std::size_t i = 0; i < kAtOnce; ++i) actions_.end();
+  time_->pass(milliseconds(200));
+  EXPECT_EQ(deeds(), kAtOnce);
+  EXPECT_THAT(lines_, Contains(HasSubstr("restart not begun: it is not wanted any more")));
+  actions_.begun.clear();
+  check();
+  EXPECT_EQ(std::ranges::count(begun(), "/bin/other"), kEnd - kFirst - std::ptrdiff_t{kAtOnce});
+}
+
+TEST_F(ManyRemedies, WhatWaitedWhenHeadgatedEndedIsDoneAfterwards) {
+  start_many();
+  fail_all();
+  const std::size_t before = std::exchange(actions_.begun, {}).size();
+  start();
+  EXPECT_EQ(deeds(), before);
+  check();
+  EXPECT_EQ(std::ranges::count(begun(), "/bin/restart shop"), kEnd - kFirst - std::ptrdiff_t{kAtOnce});
 }
 
 }  // namespace

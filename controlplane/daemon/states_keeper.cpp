@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/daemon/states_keeper.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace headgate::daemon {
@@ -15,8 +17,9 @@ constexpr std::size_t kSlice = 128;
 
 }  // namespace
 
-void StatesKeeper::changed_much() {
+void StatesKeeper::changed_much(std::function<void()> kept) {
   changed_ = true;
+  if (kept) waiting_.push_back(std::move(kept));
   if (std::exchange(soon_, true)) return;
   timers_.after(kSoon, [this] {
     soon_ = false;
@@ -33,6 +36,7 @@ void StatesKeeper::beat() {
 void StatesKeeper::begin() {
   timers_.cancel(next_slice_);
   changed_ = false;
+  std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(served_));
   writer_.emplace(store_.states_writer());
 }
 
@@ -58,10 +62,19 @@ Result<std::optional<TargetKey>> StatesKeeper::write_some(const TargetKey& from)
   if (!some.next) some.states.MergeFrom(monitor_.operations());
   Status written = writer_->append(some.states);
   if (written.ok() && !some.next) written = writer_->finish();
-  if (!written.ok()) changed_ = true;
-  if (!written.ok() || !some.next) writer_.reset();
+  if (!written.ok() || !some.next) end(written.ok());
   if (!written.ok()) return written.error();
   return std::move(some.next);
+}
+
+void StatesKeeper::end(bool well) {
+  writer_.reset();
+  changed_ = changed_ || !well;
+  if (!served_.empty())
+    timers_.after(milliseconds(0), [served = std::exchange(served_, {})] {
+      for (const auto& kept : served) kept();
+    });
+  if (!waiting_.empty()) changed_much();
 }
 
 }  // namespace headgate::daemon

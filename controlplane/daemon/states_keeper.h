@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "controlplane/config/store.h"
 #include "controlplane/daemon/monitor.h"
@@ -17,8 +19,9 @@ class StatesKeeper {
 
   /// There is something to keep; it is kept with the next beat.
   void changed() { changed_ = true; }
-  /// Likewise, and it can't wait for that.
-  void changed_much();
+  /// Likewise, and it can't wait for that. `kept` is called once it is stored, or could not be, never from
+  /// inside of this.
+  void changed_much(std::function<void()> kept = {});
   /// To be called every second. A full disk costs only what a start without hand-back would have read: what
   /// could not be stored is tried again with the next beat.
   void beat();
@@ -27,6 +30,7 @@ class StatesKeeper {
 
  private:
   void begin();
+  void end(bool well);
   void go_on(const TargetKey& from);
   [[nodiscard]] Result<std::optional<TargetKey>> write_some(const TargetKey& from);
 
@@ -37,6 +41,8 @@ class StatesKeeper {
   TimerId next_slice_ = 0;
   bool changed_ = true;  ///< since the last writing began
   bool soon_ = false;
+  std::vector<std::function<void()>> waiting_;  ///< for the next writing
+  std::vector<std::function<void()>> served_;   ///< by this one
 };
 
 }  // namespace headgate::daemon

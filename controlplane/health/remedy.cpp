@@ -49,7 +49,7 @@ RemedyStep checked(const Policy& policy, const Remedies& remedies, RemedyState s
   const bool was_down = state.down;
   state.down = event.health == Health::down && event.ours;
   if (!state.down) {
-    state.failed_over = false;
+    if (event.health != Health::unknown) state.failed_over = false;
     forget_failures(state);
     return {std::move(state), std::nullopt};
   }
@@ -64,6 +64,13 @@ RemedyStep checked(const Policy& policy, const Remedies& remedies, RemedyState s
 
 RemedyState ended(RemedyState state) {
   state.under_way = false;
+  return state;
+}
+
+RemedyState withdrawn(RemedyState state, Remedy remedy) {
+  state.under_way = false;
+  if (remedy == Remedy::failover) state.failed_over = false;
+  if (remedy == Remedy::restart && !state.restarts.empty()) state.restarts.pop_back();
   return state;
 }
 

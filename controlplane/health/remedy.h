@@ -58,12 +58,14 @@ struct RemedyStep {
 /// What follows from a check. Something is done when the service goes down, and while it stays so, each time
 /// that what failed since the last thing was done would take it down again: a restart as long as there were
 /// less than `rcount` within the window, else the failover, after which nothing more is done until the
-/// service is back. A demand for failover skips the restarts. One thing at a time: what fails while
-/// something is under way does not count.
+/// service is back; that it is not known any more is no return. A demand for failover skips the restarts. One
+/// thing at a time: what fails while something is under way does not count.
 [[nodiscard]] RemedyStep checked(const Policy& policy, const Remedies& remedies, RemedyState state,
                                  const Checked& event);
 /// What was begun has ended, however.
 [[nodiscard]] RemedyState ended(RemedyState state);
+/// What was to be done has not been begun and will not be: it does not count.
+[[nodiscard]] RemedyState withdrawn(RemedyState state, Remedy remedy);
 
 std::ostream& operator<<(std::ostream& out, const RemedyState& state);
 std::ostream& operator<<(std::ostream& out, const RemedyStep& step);

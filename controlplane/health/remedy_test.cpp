@@ -123,6 +123,15 @@ TEST(Remedy, OfAServiceThatIsDisabledIsNoneUntilItIsEnabledAndFails) {
   EXPECT_EQ(story.fails(50), kRestart);
 }
 
+TEST(Remedy, ThatWasNotBegunDoesNotCount) {
+  const Checked down{.at = Moment(1), .failed = kComplete, .health = Health::down};
+  const Remedies once{.restart = "r", .failover = "f", .rcount = 1};
+  const RemedyStep restart = checked({.retry = 1}, once, {}, down);
+  EXPECT_EQ(withdrawn(restart.state, Remedy::restart), (RemedyState{.down = true}));
+  const RemedyStep failover = checked({.retry = 1}, {.failover = "f"}, {}, down);
+  EXPECT_EQ(withdrawn(failover.state, Remedy::failover), (RemedyState{.down = true}));
+}
+
 // ---- All there is, some steps deep
 
 /// What has happened, by which each step is judged.
@@ -155,6 +164,7 @@ class Walk {
     std::vector<Checked> all{{}, {.health = Health::down}, {.health = Health::degraded}};
     for (const Part part : {50u, 100u}) all.push_back({.failed = part, .health = Health::down});
     all.push_back({.failed = 50, .health = Health::up});
+    all.push_back({.failed = 100, .health = Health::unknown});
     all.push_back({.failed = 100, .health = Health::down, .demands_failover = true});
     all.push_back({.failed = 100, .health = Health::down, .ours = false});
     return all;
@@ -184,7 +194,7 @@ class Walk {
     past.down = event.health == Health::down && event.ours;
     if (!past.down) {
       past.failures.clear();
-      past.failed_over = false;
+      if (event.health != Health::unknown) past.failed_over = false;
       return std::nullopt;
     }
     if (event.failed == 0 && policy_.window.count() == 0) past.failures.clear();

@@ -74,6 +74,11 @@ class Reader {
     const bool few = result_.available < service.min_available();
     const bool enough = result_.available >= service.max_available();
     result_.is_short = service.min_available() != 0 && (few || (situation_.was_short && !enough));
+    const auto unproven = std::ranges::count_if(service.member(), [this](const forwarding::Member& member) {
+      return availability(member) == Availability::unknown;
+    });
+    result_.may_suffice = result_.is_short &&
+                          result_.available + static_cast<std::uint32_t>(unproven) >= service.min_available();
   }
 
   /// A member counts by itself, like for the thresholds: neither its backup nor its limit makes a difference.

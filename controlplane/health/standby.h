@@ -36,9 +36,10 @@ struct Standby {
   std::optional<int> fallback;     ///< index of the group that has stepped in
   std::uint32_t available = 0;     ///< members that take new sessions, be it at last
   bool undecided = false;          ///< nobody takes new sessions, but somebody who may is not proven
-  bool is_short = false;   ///< closed for having fewer members than minthrsh, until maxthrsh is reached
-  bool is_false = false;   ///< closed since the group's health formula is false
-  bool unsettled = false;  ///< members that are not proven can make it true
+  bool is_short = false;     ///< closed for having fewer members than minthrsh, until maxthrsh is reached
+  bool may_suffice = false;  ///< then: with the members that are not proven there may be enough
+  bool is_false = false;     ///< closed since the group's health formula is false
+  bool unsettled = false;    ///< members that are not proven can make it true
 
   bool operator==(const Standby&) const = default;
 };

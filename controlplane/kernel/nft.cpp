@@ -3,6 +3,8 @@
 
 #include <nftables/libnftables.h>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "controlplane/kernel/guard.h"
@@ -22,18 +24,29 @@ struct Context {
   nft_ctx* nft;
 };
 
+/// One for all calls: the library ends the process when it can't have a socket, so that it keeps its own.
+nft_ctx* context() {
+  static const Context context;
+  return context.nft;
+}
+
+/// Whether that went well, and what the library said.
+std::pair<bool, std::string> run(const std::string& commands) {
+  const bool done = nft_run_cmd_from_buffer(context(), commands.c_str()) == 0;
+  (void)nft_ctx_get_output_buffer(context());  // reading empties it
+  return {done, nft_ctx_get_error_buffer(context())};
+}
+
 }  // namespace
 
 Status run_nft(const std::string& commands) {
-  const Context context;
-  if (nft_run_cmd_from_buffer(context.nft, commands.c_str()) == 0) return Done{};
-  const std::string said = nft_ctx_get_error_buffer(context.nft);
+  const auto [done, said] = run(commands);
+  if (done) return Done{};
   return Error{fmt::format("can't change the guard in nftables: {}", said.substr(0, said.find('\n')))};
 }
 
 bool guard_stands() {
-  const Context context;
-  return nft_run_cmd_from_buffer(context.nft, fmt::format("list table {}", kGuardTable).c_str()) == 0;
+  return run(fmt::format("list table {}", kGuardTable)).first;
 }
 
 }  // namespace headgate::kernel

@@ -82,7 +82,9 @@ class Agent final : public Conversation {
     const auto reading = says ? reading_of(*says) : std::nullopt;
     if (reading)
       return {.passed = true,
-              .reason = "answered",
+              .reason = reading->grade == health::Grade::available
+                            ? "answered"
+                            : fmt::format("agent says \"{}\"", quoted(line)),
               .value = line,
               .bears = bearing_of(*says),
               .reading = *reading};
