@@ -299,6 +299,22 @@ void for_each_service_of(const Look& look, const config::Group& group, Do act) {
     }
 }
 
+/// Of a group that only stands by for others: what a member is to the services of those.
+void as_backup(const Look& look, const config::Group& group, std::uint32_t real, MemberStatus& best) {
+  const auto consider = [&](const Served& served, const config::CastFallback& fallback) {
+    for (const config::CastMember& member : fallback.members)
+      if (fallback.group == group.number() && member.self.real->number() == real) {
+        MemberStatus here = member_of(look, served, member.self);
+        if (rank(here.state()) < rank(best.state()) || best.state() == NOT_CHECKED) best = std::move(here);
+      }
+  };
+  for (const config::Group& other : look.config.slb().group())
+    for_each_service_of(look, other, [&](const Served& served) {
+      for (const config::CastFallback& fallback : config::cast_of(look.config, other).fallback)
+        consider(served, fallback);
+    });
+}
+
 /// The best of what a member is to any service of the group.
 MemberStatus best_of(const Look& look, const config::Group& group, std::uint32_t real) {
   const bool resting = std::ranges::count(group.resting(), real) != 0;
@@ -312,6 +328,7 @@ MemberStatus best_of(const Look& look, const config::Group& group, std::uint32_t
     if (first || rank(here.state()) < rank(best.state())) best = std::move(here);
     first = false;
   });
+  if (first) as_backup(look, group, real, best);
   best.set_group_enabled(!resting);
   return best;
 }

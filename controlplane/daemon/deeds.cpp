@@ -64,8 +64,12 @@ void Deeds::run(const Asked& asked) {
     withdraw(asked);
     return go_on();
   }
-  const Status begun = actions_.begin(asked.act, [this, id = asked.id, line = asked.line](
-                                                     const action::Ended& ended) { end(id, line, ended); });
+  // Without what it is told: that may be a secret.
+  const std::string name = asked.act.what.substr(0, asked.act.what.find_first_of(" ?"));
+  const Status begun =
+      actions_.begin(asked.act, [this, id = asked.id, line = asked.line, name](const action::Ended& ended) {
+        end(id, line, ended.done ? ended : action::Ended{false, fmt::format("{}: {}", name, ended.words)});
+      });
   if (!begun.ok()) return end(asked.id, asked.line, {false, begun.error().message});
   const bool restart = asked.line.remedy == health::Remedy::restart;
   tell(restart ? Severity::warning : Severity::alert, asked.line, "begun: " + asked.act.reason);

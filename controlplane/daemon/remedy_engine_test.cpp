@@ -89,8 +89,11 @@ TEST_F(RemedyTest, TheLogHasALineForEachFailureEachActionAndItsOutcome) {
   lines_.clear();
   check();
   actions_.end({false, "no answer in 10.0 s"});
-  EXPECT_THAT(lines_, ElementsAre("slb: real service 10.10.2.11:8080: failover begun: refused",
-                                  "slb: real service 10.10.2.11:8080: failover failed: no answer in 10.0 s"));
+  EXPECT_THAT(
+      lines_,
+      ElementsAre(
+          "slb: real service 10.10.2.11:8080: failover begun: refused",
+          "slb: real service 10.10.2.11:8080: failover failed: http://10.0.0.9/f: no answer in 10.0 s"));
 }
 
 TEST_F(RemedyTest, PartsWithinTheWindowAddUpWhateverPassesInBetween) {

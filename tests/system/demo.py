@@ -36,12 +36,16 @@ def traffic(story, switch):
 
 def fail_http_of_server_1(story, switch):
     """nginx of server 1 closes its listener; what runs goes on. Returns when the switch has seen it."""
+    def told():
+        return [l.strip() for l in switch.log().splitlines() if "cannot contact real service 10.10.2.11:8080" in l]
+
+    before = told()
     servers.quit_http(1)
     took = seconds_until(lambda: switch.service_states("http").get(1) == "FAILED", "http of server 1 to be FAILED", 15)
     story.check(took <= DETECTION, f"FAILED on /info/slb/dump within {DETECTION:g} s", f"{took:.1f} s")
-    log = switch.log()
-    line = next((l for l in log.splitlines() if "cannot contact real service 10.10.2.11:8080" in l), "")
-    story.check(bool(line), "the failure is in /info/sys/log", line.strip() or "no such line")
+    now = told()
+    story.check(bool(now) and now[-1:] != before[-1:], "the failure is in /info/sys/log, with its reason",
+                now[-1] if now else "no such line")
 
 
 def service_failure(story, switch):

@@ -72,7 +72,7 @@ class App(CheckCase):
         self.switch.change(f'{HEALTH}/content "/broken"/restart "{app.USELESS}"/rcount 2/failover {CALL}')
         self.wait_for_health("failover done in")
         for screen in self.health():
-            self.assertEqual(screen.count("restart failed: ended with status 3"), 2, screen)
+            self.assertEqual(screen.count(f"restart failed: {app.USELESS}: ended with status 3"), 2, screen)
             self.assertEqual(screen.count("failover done in"), 1, screen)
         told = sorted(app.calls(), key=lambda call: call["real"])
         self.assertEqual([(call["action"], call["real"], call["address"], call["port"]) for call in told],
