@@ -105,7 +105,10 @@ std::string checks_in_use(const control::ConfigReply& reply, const Message& obje
         fmt::format("  service {} of virtual server {}{}: {}",
                     port_name_of(check.vport()) + (is_udp(check.protocol()) ? " udp" : ""), check.virt(),
                     check.real() == 0 ? "" : fmt::format(", real server {}", check.real()), check.check());
-    text += check.wanted() == check.check() ? "\n" : fmt::format(" (configured {})\n", check.wanted());
+    if (check.replaces())
+      text += fmt::format(" in place of {}, which does not fit it\n", check.wanted());
+    else
+      text += check.wanted() == check.check() ? "\n" : fmt::format(" (configured {})\n", check.wanted());
   }
   return text.empty() ? text : "Health checks in use:\n" + text;
 }

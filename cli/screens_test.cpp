@@ -423,16 +423,16 @@ TEST(Screens, CurTellsWhatIsReallyChecked) {
     config { slb { group { number: 1 } real { number: 5 } virt { number: 2 service { vport: 80 } } } }
     check { group: 1 virt: 2 vport: 80 protocol: 6 wanted: "http" check: "http" }
     check { group: 1 real: 5 virt: 2 vport: 80 protocol: 6 wanted: "shop" check: "https" }
-    check { group: 1 virt: 2 vport: 8080 protocol: 6 wanted: "http" check: "tcp" }
-    check { group: 1 virt: 2 vport: 53 protocol: 17 wanted: "http" check: "icmp" }
+    check { group: 1 virt: 2 vport: 8080 protocol: 6 wanted: "http" check: "tcp" replaces: true }
+    check { group: 1 virt: 2 vport: 53 protocol: 17 wanted: "http" check: "icmp" replaces: true }
     check { group: 7 virt: 3 vport: 80 protocol: 6 wanted: "tcp" check: "tcp" })");
   const config::Slb& slb = reply.config().slb();
   EXPECT_EQ(checks_in_use(reply, slb.group(0), {"1"}),
             "Health checks in use:\n"
             "  service http of virtual server 2: http\n"
             "  service http of virtual server 2, real server 5: https (configured shop)\n"
-            "  service 8080 of virtual server 2: tcp (configured http)\n"
-            "  service dns udp of virtual server 2: icmp (configured http)\n");
+            "  service 8080 of virtual server 2: tcp in place of http, which does not fit it\n"
+            "  service dns udp of virtual server 2: icmp in place of http, which does not fit it\n");
   EXPECT_EQ(
       checks_in_use(reply, slb.real(0), {"5"}),
       "Health checks in use:\n  service http of virtual server 2, real server 5: https (configured shop)\n");

@@ -86,8 +86,7 @@ class Collector {
     const std::string allowed = schema::allowed(entry);
     const char* which = command_.verb == Verb::set ? "new " : "";
     const auto answer = shell_.console().ask(fmt::format("Enter {}{} [{}]: ", which, entry.label, allowed));
-    if (!answer && !shell_.console().interactive())
-      return Error{fmt::format("{} needs a value, allowed is {}", what, allowed)};
+    if (!answer && !shell_.console().interactive()) return Error{schema::missing(entry, what)};
     if (!answer) shell_.abandon();
     kept_ = !answer || answer->empty();
     if (kept_) return std::string();

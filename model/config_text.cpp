@@ -213,7 +213,7 @@ Result<std::vector<std::string>> Executor::values(const Entry& entry, const line
     const std::string inner = tuple ? fmt::format("{} of {}", argument.word, name) : name;
     if (i + 1 >= step.size()) {
       if (argument.trailing) break;
-      return Error{fmt::format("{} needs a value, allowed is {}", inner, allowed(argument))};
+      return Error{missing(argument, inner)};
     }
     auto one = schema::check(argument, step[i + 1], inner);
     if (!one) return one.error();

@@ -123,6 +123,8 @@ struct Menu {
 
 /// What an argument may be, as error sentences print it: "1-48", "ena or dis", "an IPv4 or IPv6 address".
 [[nodiscard]] std::string allowed(const Entry& entry);
+/// The sentence about an argument that is missing; `what` names the setting.
+[[nodiscard]] std::string missing(const Entry& entry, std::string_view what);
 
 /// What an error sentence calls a menu: "real server 1", "service http of virtual server 1", "Layer 4
 /// Advanced". `keys` are those of the keyed menus on the way, outermost first.

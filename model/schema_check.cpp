@@ -197,6 +197,12 @@ std::string Range::text() const {
   return (step == 2 ? "even numbers " : "") + line::join(parts, " or ");
 }
 
+std::string missing(const Entry& entry, std::string_view what) {
+  const bool path = entry.kind == config::TEXT || entry.kind == config::WORD;
+  return fmt::format("{} needs a value, allowed is {}{}", what, allowed(entry),
+                     path ? "; one that begins with / needs quotes" : "");
+}
+
 std::string allowed(const Entry& entry) {
   switch (entry.kind) {
     case config::ADDRESS:

@@ -140,7 +140,7 @@ TEST(NamedCheck, AWeightBySnmpIsAnotherCheckThanTheValueAlone) {
 
 TEST(NamedCheck, TakesNoContentOfItsGroup) {
   EXPECT_EQ(problem("/c/slb/advhc/health a http\n/c/slb/group 1/health a/content \"/x\"\n"),
-            "/cfg/slb/group 1: content \"/x\" has no effect with health a; remove it");
+            "/cfg/slb/group 1: content \"/x\" has no effect with health a; set content none");
 }
 
 TEST(NamedCheck, SaysWhatIsWrongWithAnExpression) {

@@ -4,6 +4,7 @@
 #include "controlplane/config/checks.h"
 #include "controlplane/config/compile.h"
 #include "controlplane/config/topology.h"
+#include "model/schema.h"
 
 namespace headgate::control {
 namespace {
@@ -13,6 +14,12 @@ struct Served {
   const config::Service& service;
   const config::Group& group;
 };
+
+/// The type of a check by the word that names it, with the number if it has one: "https", "script7".
+std::string type_of(const config::Config& config, const std::string& word) {
+  const config::HealthCheck* named = config::find_check(config, word);
+  return named == nullptr ? word : schema::keywords(*config::Health_descriptor())[named->type()];
+}
 
 /// `real` null: all that have no check of their own.
 void put(const config::Config& config, const Served& served, const config::Real* real, ConfigReply& reply) {
@@ -26,6 +33,7 @@ void put(const config::Config& config, const Served& served, const config::Real*
     check.set_wanted(config::health_word(real, served.group));
     check.set_check(
         config::check_of(config, served.virt, served.service, real, served.group, protocol).word());
+    check.set_replaces(!type_of(config, check.wanted()).starts_with(check.check()));
   }
 }
 
