@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+
+#include "controlplane/probe/small_file.h"
 
 namespace headgate::probe {
 namespace {
@@ -20,13 +23,40 @@ TlsContexts::Shared plain_context() {
   return context;
 }
 
-/// Whether the trusted certificates could be read.
-bool trust(SSL_CTX* context, const std::string& ca) {
+/// Nobody is at hand to type one, and to be asked at a terminal is to wait.
+int no_passphrase(char*, int, int, void*) {
+  return -1;
+}
+
+/// Trusts the certificates of a PEM text, and heeds the revocations in it; whether there are any.
+bool trust(X509_STORE* store, const std::string& text) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> memory(
+      BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  STACK_OF(X509_INFO)* items = PEM_X509_INFO_read_bio(memory.get(), nullptr, no_passphrase, nullptr);
+  bool any = false;
+  for (int at = 0; at < sk_X509_INFO_num(items); ++at) {
+    const X509_INFO* item = sk_X509_INFO_value(items, at);
+    if (item->x509) any = X509_STORE_add_cert(store, item->x509) == 1 || any;
+    if (item->crl) any = X509_STORE_add_crl(store, item->crl) == 1 || any;
+  }
+  sk_X509_INFO_pop_free(items, X509_INFO_free);
+  ERR_clear_error();
+  return any;
+}
+
+/// Has the server's certificate judged by those in the file, by those of this machine where there is none.
+Status judge_by(SSL_CTX* context, const std::string& ca) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   // What the file holds is trusted, be it a root or not.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
-  if (ca.empty()) return SSL_CTX_set_default_verify_paths(context) == 1;
-  return SSL_CTX_load_verify_file(context, ca.c_str()) == 1;
+  if (ca.empty()) {
+    if (SSL_CTX_set_default_verify_paths(context) == 1) return Done{};
+    return Error{"the certificates of this machine cannot be read"};
+  }
+  const auto text = read_small_file(ca);
+  if (!text) return text.error();
+  if (!trust(SSL_CTX_get_cert_store(context), *text)) return Error{ca + " holds no certificates"};
+  return Done{};
 }
 
 }  // namespace
@@ -42,9 +72,8 @@ headgate::Result<TlsContexts::Shared> TlsContexts::of(bool verify, const std::st
   Shared context = plain_context();
   if (!verify) {
     SSL_CTX_set_security_level(context.get(), 0);  // what is not judged does not fail
-  } else if (!trust(context.get(), file)) {
-    ERR_clear_error();
-    return Error{fmt::format("{} holds no certificates", file)};
+  } else if (const Status judged = judge_by(context.get(), file); !judged.ok()) {
+    return judged.error();
   }
   entry = {context, changed};
   return context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/probe/tls.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -260,6 +261,28 @@ TEST_F(Tls, AFileThatCannotBeReadIsNoFaultOfTheServer) {
   wish.ca = rubbish.path();
   EXPECT_EQ(over_tls(std::make_unique<Ping>(), contexts_, wish)->begin().outcome,
             (Outcome{.reason = rubbish.path() + " holds no certificates", .unasked = true}));
+}
+
+TEST_F(Tls, AFileOfAnotherKindOrTooLargeIsNotRead) {
+  const auto said = [this](const std::string& ca) {
+    TlsWish wish = verified();
+    wish.ca = ca;
+    return over_tls(std::make_unique<Ping>(), contexts_, wish)->begin().outcome;
+  };
+  const TextFile place("");
+  const std::string fifo = place.path() + ".fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const std::string folder = std::filesystem::temp_directory_path();
+  for (const std::string& path : {fifo, folder, std::string("/dev/zero")})
+    EXPECT_EQ(said(path),
+              (Outcome{.reason = path + " is no regular file; only those are read", .unasked = true}));
+  std::filesystem::remove(fifo);
+
+  const TextFile large(pem(authority()) + std::string(1 << 20, '\n'));
+  EXPECT_EQ(said(large.path()),
+            (Outcome{.reason = large.path() + " is too large; at most 1 MiB is allowed", .unasked = true}));
+  const TextFile largest(pem(authority()).append(std::string(1 << 20, '\n')).substr(0, 1 << 20));
+  EXPECT_EQ(said(largest.path()), std::nullopt);
 }
 
 TEST_F(Tls, PlainTextIsNotTls) {
