@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/control/availability.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
+
+#include "controlplane/probe/words.h"
 
 namespace headgate::control {
 namespace {
@@ -16,8 +19,16 @@ struct Question {
   bool degraded_too = false;
 };
 
+/// The path of an absolute target (RFC 9112, 3.2.2); others stay as they are.
+std::string_view path_of(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (!probe::same_word(target.substr(0, kScheme.size()), kScheme)) return target;
+  const auto path = target.find('/', kScheme.size());
+  return path == kScheme.size() ? target : target.substr(std::min(path, target.size()));
+}
+
 std::optional<Question> question(std::string_view target) {
-  target = target.substr(0, target.find('?'));
+  target = path_of(target.substr(0, target.find('?')));
   if (!target.starts_with(kStart)) return std::nullopt;
   target.remove_prefix(kStart.size());
   Question asked;

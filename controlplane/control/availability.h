@@ -23,7 +23,8 @@ struct Availability {
 
 /// The answer to `method` (GET or HEAD, else 405) for `target`: /virt/N/available is 200 while servers that
 /// are up take new sessions, /virt/N/available-or-degraded also while only degraded ones do; else 503. What
-/// is behind a "?" makes no difference. Other targets, and numbers of no virtual server, are 404.
+/// is behind a "?" makes no difference, nor does http://HOST before it. Other targets, and numbers of no
+/// virtual server, are 404.
 [[nodiscard]] Availability availability(std::string_view method, std::string_view target,
                                         const VirtStateOf& state_of);
 

@@ -37,12 +37,20 @@ TEST(Availability, AQueryMakesNoDifference) {
   EXPECT_EQ(ask(UP, "/virt/1/available?cache=7").status, 200u);
 }
 
+TEST(Availability, NorDoesWhereItIsAsked) {
+  for (const auto* target :
+       {"http://lb.example/virt/1/available", "HTTP://[2001:db8::1]:8088/virt/1/available",
+        "http://lb/virt/1/available?at=http://lb/"})
+    EXPECT_EQ(ask(UP, target), (Availability{200, "available\n"})) << target;
+}
+
 TEST(Availability, WhatIsNoneOfItsTargetsIsNotFound) {
   EXPECT_EQ(ask(UP, "/virt/2/available"), (Availability{404, "there is no virtual server 2\n"}));
   for (const auto* target :
        {"", "/", "/virt", "/virt/", "/virt/1", "/virt/1/", "/virt/x/available", "/virt//available",
         "/virt/-1/available", "/virt/4294967297/available", "/virt/1/availableness", "/virt/1/available/",
-        "*", "http://host/virt/1/available"})
+        "*", "http://host", "http:///virt/1/available", "http://host//virt/1/available",
+        "http://a/http://b/virt/1/available", "ftp://host/virt/1/available", "//host/virt/1/available"})
     EXPECT_EQ(ask(UP, target).status, 404u) << target;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <set>
@@ -18,8 +20,15 @@
 
 namespace headgate::control {
 
-/// Where clients come in, so many at a time at most; more are turned away. A Client has run(), a coroutine
-/// that ends with it, and close(), which brings that about. Coroutines hold the door.
+/// A client that can be sent away when another wants to come in: the one that has asked nothing for longest.
+template <class Client>
+concept Replaceable = requires(const Client& client) {
+  { client.silent_since() } -> std::same_as<std::chrono::steady_clock::time_point>;
+};
+
+/// Where clients come in, so many at a time at most; more are turned away, or take the place of those that
+/// are replaceable. A Client has run(), a coroutine that ends with it, and close(), which brings that about.
+/// Coroutines hold the door.
 template <class Protocol, class Client>
 class Door : public std::enable_shared_from_this<Door<Protocol, Client>> {
  public:
@@ -57,11 +66,22 @@ class Door : public std::enable_shared_from_this<Door<Protocol, Client>> {
         co_await pause.async_wait(kAwait);
         continue;
       }
+      if (self->clients_.size() >= self->most_) self->make_room();
       if (self->clients_.size() >= self->most_) continue;  // closes it
       const auto client = self->make_(std::move(socket));
       self->clients_.insert(client);
       boost::asio::co_spawn(self->context_, client->run(),
                             [self, client](const std::exception_ptr&) { self->clients_.erase(client); });
+    }
+  }
+
+  void make_room() {
+    if constexpr (Replaceable<Client>) {
+      const auto longest = std::min_element(
+          clients_.begin(), clients_.end(),
+          [](const auto& a, const auto& b) { return a->silent_since() < b->silent_since(); });
+      (*longest)->close();
+      clients_.erase(longest);
     }
   }
 

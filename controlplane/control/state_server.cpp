@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controlplane/control/state_server.h"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,10 +23,12 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kMostClients = 64;
 constexpr std::size_t kLongestRequest = 8192;
+constexpr std::size_t kMostEmptyLines = 64;  // octets of them
 /// How long a client may take to ask, again and again, or to take the answer.
 constexpr std::chrono::seconds kPatience{10};
 
@@ -52,18 +55,10 @@ class Client {
       : stream_(std::move(socket)), state_of_(std::move(state_of)) {}
 
   asio::awaitable<void> run() {
-    beast::flat_buffer buffer(2 * kLongestRequest);
     for (bool more = true; more;) {
-      http::request_parser<http::empty_body> parser;
-      parser.header_limit(kLongestRequest);
       stream_.expires_after(kPatience);
-      const auto [unread, got] = co_await http::async_read(stream_, buffer, parser, kAwait);
-      const bool bad =
-          unread && unread.category() == http::make_error_code(http::error::bad_method).category();
-      if (unread == http::error::end_of_stream || (unread && !bad)) break;
-      const Reply reply = bad ? refusal() : reply_to(parser.get(), state_of_);
-      const auto [unwritten, put] = co_await http::async_write(stream_, reply, kAwait);
-      more = !unwritten && reply.keep_alive();
+      co_await pass_empty_lines();
+      more = co_await answer();
     }
     close();
   }
@@ -74,7 +69,43 @@ class Client {
     stream_.close();
   }
 
+  /// Since it has asked a whole question, or come in.
+  [[nodiscard]] Clock::time_point silent_since() const { return silent_since_; }
+
  private:
+  /// There may be some before a request (RFC 9112, 2.2).
+  asio::awaitable<void> pass_empty_lines() {
+    const auto at_line_end = [this] {
+      const char first = *static_cast<const char*>(buffer_.data().data());
+      return first == '\r' || first == '\n';
+    };
+    for (std::size_t passed = 0; passed < kMostEmptyLines;) {
+      if (buffer_.size() == 0) {
+        const auto [error, got] = co_await stream_.async_read_some(buffer_.prepare(kLongestRequest), kAwait);
+        if (error) co_return;
+        buffer_.commit(got);
+      } else if (at_line_end()) {
+        buffer_.consume(1);
+        ++passed;
+      } else {
+        co_return;
+      }
+    }
+  }
+
+  /// One request; whether another may follow.
+  asio::awaitable<bool> answer() {
+    http::request_parser<http::empty_body> parser;
+    parser.header_limit(kLongestRequest);
+    const auto [unread, got] = co_await http::async_read(stream_, buffer_, parser, kAwait);
+    const bool bad = unread && unread.category() == http::make_error_code(http::error::bad_method).category();
+    if (unread == http::error::end_of_stream || (unread && !bad)) co_return false;
+    silent_since_ = Clock::now();
+    const Reply reply = bad ? refusal() : reply_to(parser.get(), state_of_);
+    const auto [unwritten, put] = co_await http::async_write(stream_, reply, kAwait);
+    co_return !unwritten && reply.keep_alive();
+  }
+
   static Reply refusal() {
     Reply reply(http::status::bad_request, 11);
     reply.set(http::field::content_type, "text/plain");
@@ -85,6 +116,8 @@ class Client {
   }
 
   beast::tcp_stream stream_;
+  beast::flat_buffer buffer_{2 * kLongestRequest};
+  Clock::time_point silent_since_ = Clock::now();
   VirtStateOf state_of_;
 };
 

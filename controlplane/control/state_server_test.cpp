@@ -117,19 +117,49 @@ TEST_F(StateServerTest, OtherMethodsAreTold) {
 TEST_F(StateServerTest, WhatIsNoHttpEndsTheConnection) {
   for (const std::string& text :
        {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), std::string("SSH-2.0-x\r\n\r\n"),
-        "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n" + std::string(9000, 'b'),
-        std::string("\r\n\r\n")})
+        "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\n" + std::string(9000, 'b')})
     EXPECT_THAT(ask(text), testing::Not(HasSubstr("200 OK"))) << text.substr(0, 20);
   EXPECT_THAT(ask(kOnce), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST_F(StateServerTest, MoreClientsThanItServesAreTurnedAwayAndOthersServedOnceThoseLeave) {
-  for (int i = 0; i < 64; ++i) connect();
-  EXPECT_EQ(hear(connect()), "");
-  close(clients_.front());
-  clients_.erase(clients_.begin());
+TEST_F(StateServerTest, EmptyLinesMayComeBeforeARequest) {
+  EXPECT_THAT(ask("\r\n\n\r\n" + std::string(kOnce)), StartsWith("HTTP/1.1 200 "));
+  const int client = connect();
   context_.poll();
+  for (const char* text : {"\r", "\n", "GET /virt/1/available HTTP/1.1\r\nHost: lb\r\n\r\n"}) {
+    say(client, text);
+    for (int i = 0; i < 10; ++i) context_.poll();
+  }
+  EXPECT_THAT(hear(client, "available\n"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask(std::string(65, '\n') + std::string(kOnce)), StartsWith("HTTP/1.1 400 "));
+}
+
+TEST_F(StateServerTest, WhoAsksThroughAProxyIsAnswered) {
+  EXPECT_THAT(
+      ask("GET http://lb:8088/virt/1/available HTTP/1.1\r\nHost: lb:8088\r\nConnection: close\r\n\r\n"),
+      StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(StateServerTest, OneMoreClientThanItServesTakesThePlaceOfTheOneLongestSilent) {
+  const int asks = connect();
+  const int holds = connect();
+  while (clients_.size() < 64) connect();
+  for (const int client : {clients_.back(), asks}) {  // all have come in when the last one is answered
+    say(client, "GET /virt/1/available HTTP/1.1\r\nHost: lb\r\n\r\n");
+    hear(client, "available\n");
+  }
+  say(holds, "GET /virt/1/avail");
+
   EXPECT_THAT(ask(kOnce), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(hear(holds), "");
+  say(asks, kOnce);
+  EXPECT_THAT(hear(asks), StartsWith("HTTP/1.1 200 ")) << "it was not the longest silent";
+}
+
+TEST_F(StateServerTest, ClientsThatHoldItsPlacesShutNobodyOut) {
+  for (int i = 0; i < 200; ++i) connect();
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(ask(kOnce), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(StateServerTest, ElsewhereItIsNotAskedAnyMore) {
