@@ -117,6 +117,7 @@ TEST(AppAnswer, OfAnyStatusIsOneWhenItIsWhole) {
     EXPECT_EQ(judge("HTTP/1.1 " + std::string(status) + " x\r\nContent-Length: 2\r\n\r\nok"), kGood)
         << status;
   EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"), kGood);
+  EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0;x\r\nX: y\r\nZ:\n\r\n"), kGood);
   EXPECT_EQ(judge("HTTP/1.0 200 OK\r\n\r\nuntil the end"), kGood);
   EXPECT_EQ(judge("HTTP/1.1 103 x\r\nLink: y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), kGood);
   EXPECT_EQ(judge("HTTP/1.1 101 x\r\n\r\n"), kGood);
@@ -129,6 +130,10 @@ TEST(AppAnswer, ThatIsNotWholeFailsInPart) {
   EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"), half("answer is cut short"));
   EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"),
             half("answer is cut short"));
+  for (const char* trailers : {"", "X: y\r\n", "\r"})
+    EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + std::string(trailers)),
+              half("answer is cut short"))
+        << trailers;
   EXPECT_EQ(judge("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok"), half("Content-Length is not a number"));
   EXPECT_EQ(judge("SSH-2.0-x\r\n"), half("answer is not HTTP"));
 }

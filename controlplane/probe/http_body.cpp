@@ -64,13 +64,11 @@ HttpBody::Find HttpBody::append(std::string_view bytes) {
   return find == Find::more && length_ == octets_ ? Find::lacking : find;
 }
 
-HttpBody::Find HttpBody::pass_over(std::string_view data) {
-  octets_ += data.size();
-  return octets_ > kMostToTheEnd ? malformed("answer is longer than 16 MiB") : Find::more;
-}
-
 HttpBody::Find HttpBody::search(std::string_view data) {
-  if (wanted_.empty()) return pass_over(data);
+  if (wanted_.empty()) {
+    octets_ += data.size();
+    return Find::more;
+  }
   data = data.substr(0, kMost - octets_);
   octets_ += data.size();
   tail_ += data;
@@ -87,7 +85,7 @@ HttpBody::Find HttpBody::search_chunks(std::string_view bytes) {
     if (chunk_ == Chunk::data) {
       find = chunk_data(bytes);
     } else {
-      find = chunk_octet(bytes.front());
+      find = chunk_ == Chunk::trailers ? trailer_octet(bytes.front()) : chunk_octet(bytes.front());
       bytes.remove_prefix(1);
     }
   }
@@ -103,6 +101,7 @@ HttpBody::Find HttpBody::chunk_data(std::string_view& bytes) {
 }
 
 HttpBody::Find HttpBody::chunk_octet(char c) {
+  if (++framing_ > kLongestChunkLine) return malformed("a chunk's line is longer than 4 KiB");
   if (chunk_ == Chunk::end) {
     if (c == '\n') chunk_ = Chunk::size;
     return c == '\n' || c == '\r' ? Find::more : malformed("chunk is longer than it says");
@@ -123,8 +122,17 @@ HttpBody::Find HttpBody::chunk_octet(char c) {
 HttpBody::Find HttpBody::chunk_begins() {
   if (digits_ == 0) return malformed("chunk has no size");
   digits_ = 0;
-  chunk_ = Chunk::data;
-  return left_ == 0 ? Find::lacking : Find::more;
+  framing_ = 0;
+  chunk_ = left_ == 0 ? Chunk::trailers : Chunk::data;
+  return left_ == 0 && !wanted_.empty() ? Find::lacking : Find::more;
+}
+
+/// An empty line ends them, and the body.
+HttpBody::Find HttpBody::trailer_octet(char c) {
+  if (++framing_ > kMostTrailers) return malformed("trailers are longer than 256 KiB");
+  if (c == '\n' && empty_line_) return Find::lacking;
+  if (c != '\r') empty_line_ = c == '\n';
+  return Find::more;
 }
 
 }  // namespace headgate::probe

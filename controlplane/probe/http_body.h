@@ -14,8 +14,10 @@ class HttpBody {
  public:
   /// How much of a body is searched.
   static constexpr std::size_t kMost = 64 * 1024;
-  /// How much of one of which only the end is looked for.
-  static constexpr std::size_t kMostToTheEnd = 16 * 1024 * 1024;
+  /// How long the line between two chunks may be, with its extensions.
+  static constexpr std::size_t kLongestChunkLine = 4 * 1024;
+  /// How long all trailers behind the last chunk may be.
+  static constexpr std::size_t kMostTrailers = 256 * 1024;
   enum class Find { more, found, lacking, malformed };
 
   /// Empty: nothing is looked for, and `lacking` says that the body is there to its end.
@@ -35,16 +37,16 @@ class HttpBody {
   [[nodiscard]] std::string_view complaint() const { return complaint_; }
 
  private:
-  enum class Chunk { size, extension, data, end };
+  enum class Chunk { size, extension, data, end, trailers };
 
   void set_length(std::string_view value);
   [[nodiscard]] Find malformed(std::string_view complaint);
   [[nodiscard]] Find search(std::string_view data);
-  [[nodiscard]] Find pass_over(std::string_view data);
   [[nodiscard]] Find search_chunks(std::string_view bytes);
   [[nodiscard]] Find chunk_data(std::string_view& bytes);
   [[nodiscard]] Find chunk_octet(char c);
   [[nodiscard]] Find chunk_begins();
+  [[nodiscard]] Find trailer_octet(char c);
 
   std::string wanted_;
   std::string tail_;  ///< of what was searched, as much as the text may begin in
@@ -53,8 +55,10 @@ class HttpBody {
   bool chunked_ = false;
   std::optional<std::uint64_t> length_;  ///< none: until the server closes
   Chunk chunk_ = Chunk::size;
-  std::uint64_t left_ = 0;  ///< of the chunk
-  unsigned digits_ = 0;     ///< of the chunk's size
+  std::uint64_t left_ = 0;   ///< of the chunk
+  unsigned digits_ = 0;      ///< of the chunk's size
+  std::size_t framing_ = 0;  ///< octets of the chunk's line, or of the trailers
+  bool empty_line_ = true;   ///< so far, of the trailers
 };
 
 }  // namespace headgate::probe

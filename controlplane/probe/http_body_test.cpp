@@ -150,6 +150,51 @@ TEST(HttpReply, HeadersWithoutEndAreGivenUp) {
   }
 }
 
+const std::string kChunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST(HttpBody, AChunksLineIsReadUpToABound) {
+  const std::string size = "4;x=";
+  const std::string fits = kChunks + size + std::string(HttpBody::kLongestChunkLine - size.size() - 1, 'y');
+  HttpReply reply(wanting("well"));
+  EXPECT_EQ(reply.append(fits + "\nwell"), (Outcome{true, "status 200"}));
+  for (const HttpWish& wish : {wanting("well"), HttpWish{.whole = true}}) {
+    HttpReply longer(wish);
+    EXPECT_EQ(longer.append(fits + "y\n"), (Outcome{false, "a chunk's line is longer than 4 KiB"}));
+    HttpReply ended(wish);
+    EXPECT_EQ(ended.append(kChunks + "1\r\na" + std::string(8192, '\r')),
+              (Outcome{false, "a chunk's line is longer than 4 KiB"}));
+  }
+}
+
+TEST(HttpBody, TrailersAreReadUpToABound) {
+  const HttpWish whole{.whole = true};
+  for (const char* line : {"X-Padding: 0123456789\r\n", "xxxxxxxxxxxxxxxx", "a\n"}) {
+    HttpReply reply(whole);
+    reply.append(kChunks + "0\r\n");
+    EXPECT_EQ(fed(reply, line, HttpBody::kMostTrailers - 64), (Outcome{false, "no outcome"}));
+    EXPECT_EQ(fed(reply, line, 128), (Outcome{false, "trailers are longer than 256 KiB"}));
+  }
+  HttpReply lacking(wanting("well"));
+  EXPECT_EQ(lacking.append(kChunks + "0\r\n"), (Outcome{false, "body lacks \"well\" (read 0 octets)"}));
+}
+
+// What frames an answer counts: chunks of one octet with as much as possible between them, and without any.
+TEST(HttpReply, AnAnswerIsReadUpToABound) {
+  for (const HttpWish& wish : {wanting("well"), HttpWish{.whole = true}}) {
+    HttpReply reply(wish);
+    reply.append(kChunks);
+    const std::string chunk = "1;" + std::string(4000, 'x') + "\r\na\r\n";
+    EXPECT_EQ(fed(reply, chunk, HttpReply::kMost - 8192), (Outcome{false, "no outcome"}));
+    EXPECT_EQ(fed(reply, chunk, 16384), (Outcome{false, "answer is longer than 16 MiB"}));
+  }
+  const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
+  HttpReply largest({.whole = true});
+  EXPECT_FALSE(largest.append(head + std::string(HttpReply::kMost - head.size(), 'x')));
+  HttpReply larger = largest;
+  EXPECT_EQ(largest.end(), (Outcome{true, "status 200"}));
+  EXPECT_EQ(larger.append("x"), (Outcome{false, "answer is longer than 16 MiB"}));
+}
+
 // Reports 33: what is below the bound is read.
 TEST(HttpReply, LargeHeadersAreReadThrough) {
   HttpReply reply(wanting("well"));

@@ -54,12 +54,16 @@ class HttpExchange final : public Conversation {
 }  // namespace
 
 const std::optional<Outcome>& HttpReply::append(std::string_view bytes) {
-  while (!outcome_ && !bytes.empty()) {
+  std::string_view rest = bytes.substr(0, kMost - read_);
+  const bool too_long = rest.size() < bytes.size();
+  read_ += rest.size();
+  while (!outcome_ && !rest.empty()) {
     if (part_ == Part::body)
-      judge_body(body_.append(std::exchange(bytes, {})));
+      judge_body(body_.append(std::exchange(rest, {})));
     else
-      bytes = read_line(bytes);
+      rest = read_line(rest);
   }
+  if (!outcome_ && too_long) fail("answer is longer than 16 MiB");
   return outcome_;
 }
 

@@ -32,6 +32,8 @@ class HttpReply {
   static constexpr std::size_t kLongest = 256;
   /// How much may come before the body.
   static constexpr std::size_t kMostHead = 256 * 1024;
+  /// How much of an answer is read in all.
+  static constexpr std::size_t kMost = 16 * 1024 * 1024;
 
   explicit HttpReply(HttpWish wish = {}) : wish_(std::move(wish)), body_(wish_.contains) {}
 
@@ -56,6 +58,7 @@ class HttpReply {
   HttpBody body_;
   Part part_ = Part::status;
   std::string line_;
+  std::size_t read_ = 0;            ///< octets in all
   std::size_t head_ = 0;            ///< octets before the body
   std::optional<unsigned> status_;  ///< of the reply that is being read
   bool interim_ = false;            ///< another reply follows
