@@ -72,7 +72,7 @@ class Holding final : public std::enable_shared_from_this<Holding> {
       const auto [ended, length] = co_await self->socket_.async_read_some(asio::buffer(bytes), kAwait);
       if (ended)
         co_return self->end(ended == asio::error::eof ? "server ended the watch" : words_of(ended.value()));
-      turn = self->talk_.hear({bytes.data(), length});
+      turn = self->talk_.hear({bytes.data(), length}, LdapWatch::Clock::now());
     }
   }
 

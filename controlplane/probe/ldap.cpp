@@ -13,6 +13,9 @@
 namespace headgate::probe {
 namespace {
 
+/// How much a server may say to one check.
+constexpr std::size_t kMostHeard = 1024 * 1024;
+
 enum Id : std::int64_t { kNotice, kBind, kSearch, kUnbind, kAlertSearch };
 
 /// An attribute that is to be a number; of several values the highest counts.
@@ -78,10 +81,10 @@ class Ldap final : public Conversation {
   LdapAsk ask_;
   Id awaited_ = kBind;
   LdapStream stream_;
-  bool heard_ = false;    ///< anything at all
-  bool there_ = false;    ///< the entry
-  bool monitor_ = false;  ///< that of the alerts
-  bool passes_ = false;   ///< one of its values
+  std::size_t heard_ = 0;  ///< octets
+  bool there_ = false;     ///< the entry
+  bool monitor_ = false;   ///< that of the alerts
+  bool passes_ = false;    ///< one of its values
   std::optional<std::string> value_;
   std::vector<Number> numbers_;
   Alerts unavailable_;
@@ -90,15 +93,18 @@ class Ldap final : public Conversation {
 
 Conversation::Turn Ldap::hear(std::string_view bytes) {
   using Piece = LdapStream::Piece;
-  heard_ = heard_ || !bytes.empty();
+  std::string_view rest = bytes.substr(0, kMostHeard - heard_);
+  const bool flood = rest.size() < bytes.size();
+  heard_ += rest.size();
   Turn turn;
   while (!turn.outcome) {
-    const Piece piece = stream_.take(bytes);
+    const Piece piece = stream_.take(rest);
     if (piece == Piece::missing) break;
     Turn next = piece == Piece::whole ? take(stream_.message()) : fail("answer is not LDAP");
     turn = {turn.say + next.say, std::move(next.outcome)};
   }
-  return turn;
+  if (!flood || turn.outcome) return turn;
+  return fail("server says more than 1 MiB");
 }
 
 Conversation::Turn Ldap::take(std::string_view bytes) {
@@ -220,7 +226,7 @@ Conversation::Turn Ldap::refused(std::string_view what, const LdapResult& result
 }
 
 Outcome Ldap::end() {
-  return {false, heard_ ? "answer is cut short" : "closed without an answer"};
+  return {false, heard_ != 0 ? "answer is cut short" : "closed without an answer"};
 }
 
 }  // namespace

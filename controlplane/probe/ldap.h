@@ -30,7 +30,8 @@ constexpr const char* kDegradedAlert = "degraded-alert-type";
 
 /// Binds, reads the entry where one is named, and unbinds (RFC 4511). The outcome has the value that passed,
 /// else the first one, and the highest value of each measured attribute. An alert that makes the server
-/// unavailable fails, one that degrades it is a degraded reading. Messages up to 64 KiB are read.
+/// unavailable fails, one that degrades it is a degraded reading. Messages up to 64 KiB are read, and 1 MiB
+/// in all.
 [[nodiscard]] std::unique_ptr<Conversation> ldap(LdapAsk ask);
 
 }  // namespace headgate::probe

@@ -269,6 +269,17 @@ TEST(LdapAlerts, ThatCanNotBeReadFail) {
   EXPECT_EQ(talk(alerts(), kBound + message(4, 0x64, "")).outcome, (Outcome{false, "answer is not LDAP"}));
 }
 
+TEST(LdapSearch, WhatAServerSaysIsReadUpToABound) {
+  const LdapAsk ask{.base = "cn=monitor"};
+  const std::string large = entry("x", {std::string(60'000, 'y')});
+  std::string much = kBound;
+  while (much.size() + large.size() + kDone.size() <= 1 << 20) much += large;
+  EXPECT_EQ(talk(ask, much + kDone).outcome, (Outcome{true, "answered"}));
+  for (const std::size_t piece : {std::size_t{4096}, std::size_t{1} << 22})
+    EXPECT_EQ(talk(ask, much + large + large + kDone, piece).outcome,
+              (Outcome{false, "server says more than 1 MiB"}));
+}
+
 TEST(ExpectedValue, ComparesTextsAndNumbers) {
   using How = ExpectedValue::How;
   EXPECT_TRUE((ExpectedValue{}).passes(""));

@@ -27,19 +27,27 @@ LdapWatch::Turn LdapWatch::begin() const {
   return {ldap_bind(kBind, kVersion, ask_.user, ask_.password), 0, {}};
 }
 
-LdapWatch::Turn LdapWatch::hear(std::string_view bytes) {
+LdapWatch::Turn LdapWatch::hear(std::string_view bytes, Clock::time_point now) {
   using Piece = LdapStream::Piece;
+  if (now - second_.begun >= std::chrono::seconds(1)) second_ = {now};
+  std::string_view rest = bytes.substr(0, kMostOctets - second_.octets);
+  const bool flood = rest.size() < bytes.size();
+  second_.octets += rest.size();
   Turn turn;
-  while (!turn.over) {
-    const Piece piece = stream_.take(bytes);
-    if (piece == Piece::missing) break;
-    Turn next = piece == Piece::whole ? take(stream_.message()) : over("answer is not LDAP");
+  const auto add = [&turn](Turn next) {
     turn = {turn.say + next.say, turn.alerts + next.alerts, std::move(next.over)};
+  };
+  while (!turn.over) {
+    const Piece piece = stream_.take(rest);
+    if (piece == Piece::missing) break;
+    add(piece == Piece::whole ? take(stream_.message()) : over("answer is not LDAP"));
   }
+  if (flood && !turn.over) add(over("server says more than 1 MiB in a second"));
   return turn;
 }
 
 LdapWatch::Turn LdapWatch::take(std::string_view bytes) {
+  if (++second_.messages > kMostMessages) return over("server says more than 1000 messages in a second");
   const auto message = ldap_message(bytes);
   if (!message) return over("answer is not LDAP");
   if (message->id == kNotice) return refused("server ends", *message, kLdapExtendedResponse);

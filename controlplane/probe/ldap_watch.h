@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,10 +20,15 @@ struct WatchAsk {
   std::string password = {};
 };
 
-/// One watch over one stream, from its beginning to its end. Bounded in memory, whatever the server says.
-/// Which pieces the stream comes in makes no difference.
+/// One watch over one stream, from its beginning to its end. Bounded in memory and in what it reads, whatever
+/// the server says. Which pieces the stream comes in makes no difference.
 class LdapWatch {
  public:
+  using Clock = std::chrono::steady_clock;
+  /// How much a server may say within a second: alerts are few.
+  static constexpr std::size_t kMostOctets = 1024 * 1024;
+  static constexpr std::size_t kMostMessages = 1000;
+
   /// What to do now.
   struct Turn {
     std::string say;                  ///< to the server; with an end, the farewell
@@ -35,11 +42,18 @@ class LdapWatch {
   /// The connection stands.
   [[nodiscard]] Turn begin() const;
   /// The server has said more. Not called after the end.
-  [[nodiscard]] Turn hear(std::string_view bytes);
+  [[nodiscard]] Turn hear(std::string_view bytes, Clock::time_point now);
   /// The server has let us in, and the search was asked for: from now on its silence is good news.
   [[nodiscard]] bool stands() const { return stands_; }
 
  private:
+  /// What came in the second that begins then.
+  struct Second {
+    Clock::time_point begun;
+    std::size_t octets = 0;
+    std::size_t messages = 0;
+  };
+
   [[nodiscard]] Turn take(std::string_view bytes);
   [[nodiscard]] Turn bound(const LdapMessage& message);
   [[nodiscard]] Turn changed(const LdapMessage& message) const;
@@ -47,6 +61,7 @@ class LdapWatch {
 
   WatchAsk ask_;
   LdapStream stream_;
+  Second second_;
   bool stands_ = false;
 };
 

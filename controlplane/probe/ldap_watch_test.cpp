@@ -8,7 +8,10 @@
 namespace headgate::probe {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace std::string_literals;
+
+constexpr LdapWatch::Clock::time_point kNow{1h};
 
 std::string message(std::int64_t id, std::uint8_t operation, const std::string& content) {
   return ber(kBerSequence, ber_integer(id) + ber(operation, content));
@@ -33,7 +36,7 @@ Heard hear(std::string_view server, std::size_t piece = 4096, const WatchAsk& as
   LdapWatch watch(ask);
   Heard out{watch.begin()};
   for (; !out.turn.over && !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
-    auto turn = watch.hear(server.substr(0, piece));
+    auto turn = watch.hear(server.substr(0, piece), kNow);
     out.turn = {out.turn.say + turn.say, out.turn.alerts + turn.alerts, std::move(turn.over)};
   }
   out.stands = watch.stands();
@@ -98,7 +101,45 @@ TEST(LdapWatch, WhatIsNoAnswerEndsIt) {
 TEST(LdapWatch, AMessageTooLongIsNotRead) {
   LdapWatch watch({});
   static_cast<void>(watch.begin());
-  EXPECT_EQ(watch.hear("\x30\x83\x01\x00\x01"s).over, "answer is not LDAP");
+  EXPECT_EQ(watch.hear("\x30\x83\x01\x00\x01"s, kNow).over, "answer is not LDAP");
+}
+
+std::string times(std::size_t count, const std::string& text) {
+  std::string out;
+  while (count-- > 0) out += text;
+  return out;
+}
+
+/// A watch that stands.
+LdapWatch standing() {
+  LdapWatch watch({});
+  static_cast<void>(watch.hear(kBound, kNow));
+  return watch;
+}
+
+TEST(LdapWatch, ManyMessagesInASecondEndIt) {
+  LdapWatch watch = standing();
+  EXPECT_EQ(watch.hear(times(999, kAlert), kNow), (LdapWatch::Turn{"", 999, std::nullopt}));
+  LdapWatch later = watch;
+  EXPECT_EQ(watch.hear(kAlert, kNow + 999ms),
+            (LdapWatch::Turn{watch_farewell(), 0, "server says more than 1000 messages in a second"}));
+  EXPECT_EQ(later.hear(times(1000, kAlert), kNow + 1s), (LdapWatch::Turn{"", 1000, std::nullopt}));
+}
+
+TEST(LdapWatch, ManyOctetsInASecondEndIt) {
+  constexpr const char* kWhy = "server says more than 1 MiB in a second";
+  const std::string large =
+      message(2, 0x64, ber(kBerOctets, std::string(60'000, 'x')) + ber(kBerSequence, ""));
+  const std::string much = times(LdapWatch::kMostOctets / large.size(), large);
+  const std::string rest = large.substr(0, LdapWatch::kMostOctets - kBound.size() - much.size());
+  for (const std::size_t piece : {std::size_t{1000}, much.size()})
+    EXPECT_EQ(hear(kBound + much + rest, piece).turn.over, std::nullopt);
+  EXPECT_EQ(over(kBound + much + rest + "x"), kWhy);
+
+  LdapWatch watch = standing();
+  EXPECT_EQ(watch.hear(much, kNow).over, std::nullopt);
+  EXPECT_EQ(watch.hear(much, kNow + 1s).over, std::nullopt);
+  EXPECT_EQ(watch.hear(much, kNow + 1500ms), (LdapWatch::Turn{watch_farewell(), 0, kWhy}));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ LdapWatch::Turn watch(std::string_view server, std::size_t piece) {
   LdapWatch client({"cn=x", "secret"});
   LdapWatch::Turn all = client.begin();
   for (; !all.over && !server.empty(); server.remove_prefix(std::min(piece, server.size()))) {
-    LdapWatch::Turn turn = client.hear(server.substr(0, piece));
+    LdapWatch::Turn turn = client.hear(server.substr(0, piece), {});
     all = {all.say + turn.say, all.alerts + turn.alerts, std::move(turn.over)};
   }
   return all;
