@@ -23,12 +23,14 @@ Conversation::Turn judge(std::string_view message, std::uint64_t origin) {
   const std::string_view reference = reader.take(4);
   static_cast<void>(reader.take(8));  // when the clock was set
   const auto returned = reader.number<std::uint64_t>();
-  static_cast<void>(reader.take(16));  // when the request came, when the answer went
+  static_cast<void>(reader.take(8));  // when the request came
+  const auto transmitted = reader.number<std::uint64_t>();
   if (reader.failed() || (first & 7u) != kServer) return fails("answer is not NTP");
   if (returned != origin) return {};
   if (stratum == 0 && reference.front() != '\0')
     return fails(fmt::format("kiss code {}", quoted(reference.substr(0, reference.find('\0')))));
   if (stratum == 0 || stratum >= kNotSynchronised || first >> 6 == kAlarm) return fails("not synchronised");
+  if (transmitted == 0) return fails("answer has no transmit time");  // RFC 5905, 8
   return passes();
 }
 

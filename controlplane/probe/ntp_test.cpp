@@ -39,6 +39,11 @@ TEST(Ntp, AServerWithoutAClockFails) {
   EXPECT_EQ(tell(ask(), {with(0, "\xe4")}), failed("not synchronised")) << "the alarm of the leap indicator";
 }
 
+TEST(Ntp, AnAnswerWithoutATimeFails) {
+  EXPECT_EQ(tell(ask(), {with(40, std::string(8, '\0'))}), failed("answer has no transmit time"));
+  EXPECT_EQ(tell(ask(), {with(40, std::string(7, '\0'))}), kPassed);
+}
+
 TEST(Ntp, AKissIsNamed) {
   std::string kiss = with(1, std::string(1, '\0'));
   EXPECT_EQ(tell(ask(), {kiss.replace(12, 4, "RATE")}), failed("kiss code RATE"));
