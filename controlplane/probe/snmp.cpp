@@ -72,22 +72,17 @@ std::string error_word(std::int64_t error) {
   return at < std::size(kWords) ? fmt::format("error {}", kWords[at]) : fmt::format("error {}", error);
 }
 
+bool is_number(std::uint8_t tag) {
+  return tag == kBerInteger || tag == kCounter32 || tag == kGauge32 || tag == kTimeTicks || tag == kCounter64;
+}
+
 /// A number in decimal, whatever its kind.
 std::optional<std::string> number_text(const BerElement& value) {
   const auto text = [](const auto& number) {
     return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
   };
-  switch (value.tag) {
-    case kBerInteger:
-      return text(ber_integer(value.value));
-    case kCounter32:
-    case kGauge32:
-    case kTimeTicks:
-    case kCounter64:
-      return text(ber_unsigned(value.value));
-    default:
-      return std::nullopt;
-  }
+  if (!is_number(value.tag)) return std::nullopt;
+  return value.tag == kBerInteger ? text(ber_integer(value.value)) : text(ber_unsigned(value.value));
 }
 
 /// Why there is no value, where there is none.
@@ -104,10 +99,11 @@ std::string_view absence(std::uint8_t tag) {
   }
 }
 
-std::optional<health::Bearing> weight_of(const std::string& number) {
+/// Of a number, or of a text that is one: what agents tell of a command's output is always text.
+std::optional<health::Bearing> weight_of(const std::string& text) {
   std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  const bool whole = error == std::errc{} && end == number.data() + number.size();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (!whole || value < health::kLeastWeight || value > health::kMostWeight) return std::nullopt;
   return health::Bearing{health::Bearing::Of::itself, value};
 }
@@ -121,14 +117,15 @@ Outcome compare(const SnmpGet& get, const BerElement& value) {
   const bool any = get.wanted.how == ExpectedValue::How::any;
   if (any && !get.weight) return {true, "answered"};
   if (!number && value.tag != kBerOctets)
-    return {false, fmt::format("value of type {:#04x} is neither a number nor text", value.tag)};
+    return {false, fmt::format("value of type {:#04x} is {}", value.tag,
+                               is_number(value.tag) ? "malformed" : "neither a number nor text")};
   const std::string text = number ? *number : std::string(value.value);
   const bool agrees = any || get.wanted.passes(text) != get.invert;
   if (!agrees)
     return {false, get.invert ? fmt::format("value {}, not wanted", quoted(text))
                               : fmt::format("value {}, wanted {}", quoted(text), wanted_words(get.wanted))};
   if (!get.weight) return {true, "answered"};
-  const auto weight = number ? weight_of(*number) : std::nullopt;
+  const auto weight = weight_of(text);
   if (!weight)
     return {false, fmt::format("value {} is no weight from {} to {}", quoted(text), health::kLeastWeight,
                                health::kMostWeight)};

@@ -120,6 +120,7 @@ TEST(Snmp, AWeightIsHandedOut) {
   EXPECT_EQ(tell(get_weight(kServices), {number("020101")}).outcome, weight(1));
   EXPECT_EQ(tell(get_weight(kServices), {number("420130")}).outcome, weight(48));
   EXPECT_EQ(tell(get_weight(kServices, "48"), {number("420130")}).outcome, weight(48));
+  EXPECT_EQ(tell(get_weight(kServices), {response(ber(kBerOctets, "5"))}).outcome, weight(5)) << "as text";
   EXPECT_EQ(tell(get_weight(kServices, "17"), {kSeventyTwo}), failed("value 72, wanted 17"));
 }
 
@@ -130,6 +131,9 @@ TEST(Snmp, WhatCouldNotBeConfiguredIsNoWeight) {
   EXPECT_EQ(tell(get_weight(kServices), {response(hex("420131"))}),
             failed("value 49 is no weight from 1 to 48"));
   EXPECT_EQ(tell(get_weight(kName), {kServer1}), failed("value server-1 is no weight from 1 to 48"));
+  for (const std::string& text : {std::string("49"), std::string("5x"), std::string(" 5"), std::string()})
+    EXPECT_EQ(tell(get_weight(kServices), {response(ber(kBerOctets, text))}),
+              failed("value " + text + " is no weight from 1 to 48"));
   EXPECT_EQ(tell(get_weight(kServices), {response(hex("0201ff"))}),
             failed("value -1 is no weight from 1 to 48"));
   EXPECT_EQ(tell(get_weight(kServices), {response(hex("46050100000001"))}),
@@ -143,6 +147,14 @@ TEST(Snmp, WhatIsNotThereIsNamed) {
   EXPECT_EQ(tell(get("1.3.6.1.2.1.1.2.0", ""), {kAnObjectsName}), kPassed);
   EXPECT_EQ(tell(get("1.3.6.1.2.1.1.2.0", "x"), {kAnObjectsName}),
             failed("value of type 0x06 is neither a number nor text"));
+}
+
+TEST(Snmp, AMalformedNumberIsCalledSo) {
+  for (const char* octets : {"0200", "0209010101010101010101"})
+    EXPECT_EQ(tell(get(kServices, "1"), {response(hex(octets))}), failed("value of type 0x02 is malformed"));
+  for (const char* tag : {"41", "42", "43", "46"})
+    EXPECT_EQ(tell(get(kServices, "1"), {response(hex(tag + std::string("00")))}),
+              failed(std::string("value of type 0x") + tag + " is malformed"));
 }
 
 TEST(Snmp, AnErrorIsNamed) {
