@@ -163,6 +163,19 @@ TEST_F(StatusTest, AGroupShowsTheBestThatAServerIsToItsServices) {
   EXPECT_THAT(group_states(1), ElementsAre(DEGRADED, UP));
 }
 
+TEST_F(StatusTest, AGroupThatOnlyStandsByShowsWhatItsServersAreToOthers) {
+  EXPECT_THAT(apply(config::with(config::lab(),
+                                 "/c/slb/real 3/ena/rip 10.10.2.13\n/c/slb/group 3/add 3\n"
+                                 "/c/slb/group 1/backup g3\n"))
+                  .errors,
+              IsEmpty());
+  time_->pass(milliseconds(9000));
+  EXPECT_THAT(group_states(3), ElementsAre(BLOCKED));
+  prober_->down = {{kServer1, 8080}, {kServer2, 8080}};
+  time_->pass(milliseconds(9000));
+  EXPECT_THAT(group_states(3), ElementsAre(UP));
+}
+
 TEST_F(StatusTest, AConfigurationComesWithWhatIsReallyChecked) {
   EXPECT_THAT(apply(config::with(config::lab(),
                                  "/c/slb/group 1/health http/content \"/\"\n"
@@ -175,11 +188,12 @@ TEST_F(StatusTest, AConfigurationComesWithWhatIsReallyChecked) {
   std::vector<std::string> checks;
   service_->handle(user_, request, [&](const control::Reply& reply, bool) {
     for (const control::CheckInUse& check : reply.config().check())
-      checks.push_back(fmt::format("{}/{} real {} of {}: {} {}", check.vport(), check.protocol(),
-                                   check.real(), check.group(), check.wanted(), check.check()));
+      checks.push_back(fmt::format("{}/{} real {} of {}: {} {}{}", check.vport(), check.protocol(),
+                                   check.real(), check.group(), check.wanted(), check.check(),
+                                   check.replaces() ? " instead" : ""));
   });
   EXPECT_THAT(checks, ElementsAre("21/6 real 0 of 2: tcp tcp", "80/6 real 0 of 1: http http",
-                                  "80/6 real 2 of 1: icmp icmp", "8000/17 real 0 of 1: http icmp",
+                                  "80/6 real 2 of 1: icmp icmp", "8000/17 real 0 of 1: http icmp instead",
                                   "8000/17 real 2 of 1: icmp icmp"));
 }
 
