@@ -223,7 +223,8 @@ void check_word(const Config& config, const Group& group, const std::string& wor
   if (const auto kind = probe::kind_named(word))
     check_content(config, *kind, group.content(), wrong);
   else if (!group.content().empty())
-    wrong(fmt::format("content \"{}\" has no effect with health {}; set content none", group.content(), word));
+    wrong(
+        fmt::format("content \"{}\" has no effect with health {}; set content none", group.content(), word));
 }
 
 }  // namespace
