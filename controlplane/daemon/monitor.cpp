@@ -34,6 +34,11 @@ std::tuple<std::uint32_t, L4Port, Protocol> service_of(const TargetKey& key) {
   return {key.real, key.port, key.protocol};
 }
 
+std::tuple<std::uint32_t, Ip, L4Port, Protocol> service_at(const TargetKey& key,
+                                                           const config::Target& target) {
+  return {key.real, target.address, key.port, key.protocol};
+}
+
 /// When a probe ends by itself. Usually it has failed when the next one is due (ADR 10); a check that silence
 /// may pass, or tell what it means, must say so before.
 std::optional<milliseconds> timeout_of(const config::Target& target) {
@@ -69,8 +74,8 @@ Watched Monitor::fresh(const TargetKey& key, const config::Target& target,
     inherit_deeds({.id = old->second.id, .deeds = old->second.deeds, .remedy = old->second.remedy}, watched);
     if (watched.changes.empty()) watched.changes = old->second.changes;
   }
-  if (const auto parted = parted_.find(service_of(key));
-      parted != parted_.end() && watched.deeds.empty() && parted->second.address == target.address)
+  if (const auto parted = parted_.find(service_at(key, target));
+      parted != parted_.end() && watched.deeds.empty())
     inherit_deeds(parted->second, watched);
   if (const auto dormant = dormant_.find(service_of(key)); dormant != dormant_.end() &&
                                                            dormant->second.check == key.check &&
@@ -104,7 +109,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
       else
         dormant_.erase(service_of(key));
       if (!old.deeds.empty())
-        parted_[service_of(key)] = {old.target.address, old.id, std::move(old.deeds), std::move(old.remedy)};
+        parted_[service_at(key, old.target)] = {old.id, std::move(old.deeds), std::move(old.remedy)};
       forget(old);
     }
   targets_ = std::move(next);
@@ -115,7 +120,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
   std::vector<Watched*> changed;
   for (auto& [key, watched] : targets_) {
     dormant_.erase(service_of(key));
-    parted_.erase(service_of(key));
+    parted_.erase(service_at(key, targets.at(key)));
     if (update(key, watched, targets.at(key))) changed.push_back(&watched);
     if (watched.target.yields_to.empty())
       watched.held = false;

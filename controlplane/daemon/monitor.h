@@ -210,7 +210,6 @@ class Monitor {
   };
   /// What was done about a service that went away, for when it comes back: nothing is done twice then.
   struct Parted {
-    Ip address;
     probe::TargetId id = 0;
     std::deque<Deed> deeds;
     health::RemedyState remedy;
@@ -232,7 +231,7 @@ class Monitor {
   std::map<std::uint32_t, Setting> operations_;
   std::map<std::uint32_t, std::uint64_t> disabled_;  ///< servers by configuration: since when
   std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Dormant> dormant_;
-  std::map<std::tuple<std::uint32_t, L4Port, Protocol>, Parted> parted_;
+  std::map<std::tuple<std::uint32_t, Ip, L4Port, Protocol>, Parted> parted_;
   probe::TargetId last_id_ = 0;
   Unmade unmade_;
   std::chrono::milliseconds alive_{0};                ///< when this process was last seen to run

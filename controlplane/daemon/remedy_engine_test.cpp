@@ -352,6 +352,17 @@ TEST_F(RemedyTest, AServiceThatWasGoneForAWhileHasOneActionUnderWayAndOneFailove
   EXPECT_EQ(shop().deeds.size(), 2u);
 }
 
+TEST_F(RemedyTest, AServerThatComesBackToItsAddressHasOneActionUnderWay) {
+  start_shop();
+  fail();
+  const config::Config here = engine_->running();
+  EXPECT_THAT(apply(config::with(here, "/c/slb/real 1/rip 10.10.2.99")).errors, IsEmpty());
+  check();
+  EXPECT_THAT(apply(here).errors, IsEmpty());
+  for (int i = 0; i < 5; ++i) check();
+  EXPECT_THAT(begun(), ElementsAre("/bin/restart shop"));
+}
+
 // ---- More than can be done at once
 
 class ManyRemedies : public RemedyTest {
