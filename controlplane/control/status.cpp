@@ -156,7 +156,8 @@ State part_of(const Look& look, const daemon::Announcer::ServiceKey& key, const 
   if (look.around.announcer.full().contains(number)) return OVERFLOW;
   if (taking == look.around.announcer.taking().end() || player.resting) return state_of(watched.state.health);
   const bool degraded = watched.state.health == health::Health::degraded;
-  if (degraded) return taking->second.empty() ? BLOCKED : DEGRADED;
+  const bool passed_over = taking->second.empty() || !look.around.announcer.why_closed(key).empty();
+  if (degraded) return passed_over && !taking->second.contains(number) ? BLOCKED : DEGRADED;
   if (!taking->second.contains(number)) return BLOCKED;
   const std::uint64_t up_for =
       look.around.now_unix_ms - std::min(watched.since_unix_ms, look.around.now_unix_ms);

@@ -107,6 +107,18 @@ TEST_F(StatusTest, DegradedServersOfAGroupThatIsTooSmallAreBlocked) {
   EXPECT_THAT(service_states(80), ElementsAre(BLOCKED, control::FAILED));
 }
 
+TEST_F(StatusTest, DegradedServersOfAClosedGroupAreBlockedThoughAnotherStandsIn) {
+  degrade(kServer1, 8080);
+  EXPECT_THAT(apply(config::with(config::lab(),
+                                 "/c/slb/real 3/ena/rip 10.10.2.13\n/c/slb/group 3/add 3\n"
+                                 "/c/slb/group 1/backup g3/minthrsh 2\n"))
+                  .errors,
+              IsEmpty());
+  prober_->down = {{kServer2, 8080}};
+  time_->pass(milliseconds(9000));
+  EXPECT_THAT(service_states(80), ElementsAre(BLOCKED, control::FAILED, UP));
+}
+
 TEST_F(StatusTest, DisabledIsSinceItWasDisabledWhateverItsHealth) {
   const std::uint64_t then = time_->unix_ms();
   EXPECT_TRUE(engine_->set_operation(1, forwarding::DRAIN).ok());
