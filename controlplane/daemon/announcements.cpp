@@ -205,6 +205,8 @@ Picture carried_over(const Names& names, const Picture& before, Picture now) {
     if (state == Health::unknown) state = known_before(before, key);
   for (const auto& [virt, available] : before.virts)
     if (names.vips.contains(virt)) now.virts.try_emplace(virt, available);
+  for (const auto& [key, available] : before.virt_services)
+    if (names.vips.contains(std::get<0>(key))) now.virt_services.try_emplace(key, available);
   for (auto& [group, holds] : now.formulas)
     if (!holds) holds = value_or(before.formulas, group, {});
   for (auto& [group, enough] : now.enough)

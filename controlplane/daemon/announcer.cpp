@@ -96,8 +96,8 @@ void Announcer::configure(const config::Compiled& compiled, News news) {
   std::map<std::uint32_t, Ip> old_rips = std::move(names_.rips);
   Seen seen{.before = std::exchange(told_, {}), .now = {}};
   index(compiled);
-  pass_ = {};
-  next_ = {};
+  pass_ = {.filled = std::move(pass_.filled)};
+  pass_.filled.merge(std::exchange(next_, {}).filled);
   passing_ = false;
   for (const auto& [key, part] : old) replace(part, {});
   for (auto& [key, part] : parts_) {
@@ -216,12 +216,13 @@ unsigned Announcer::look_at_next(Seen& seen) {
 unsigned Announcer::look_at(const TargetKey& key, Seen& seen) {
   const auto found = monitor_.targets().find(key);
   if (found == monitor_.targets().end()) return 1;
+  unsigned cost = 1;
   look_at_service(key, found->second, seen);
   if (const auto services = services_of_.find(key); services != services_of_.end())
     pass_.services.insert(services->second.begin(), services->second.end());
   if (const auto depending = depending_.find(key); depending != depending_.end())
-    for (const std::uint32_t real : depending->second) look_at_buddies(real, seen);
-  return 1 + look_at_server(key.real, seen);
+    for (const std::uint32_t real : depending->second) cost += look_at_buddies(real, seen);
+  return cost + look_at_server(key.real, seen);
 }
 
 void Announcer::look_at_service(const TargetKey& key, const Watched& watched, Seen& seen) {

@@ -150,8 +150,10 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
     tell_all();
+    const bool announcing = std::exchange(announcing_, true);
     monitor_.adopt(known);
-    announcer_.configure(compiled_, Announcer::News::known_already);
+    announcer_.configure(compiled_, Announcer::News::known_already);  // what was known already is no news
+    announcing_ = announcing;
   }
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
@@ -179,6 +181,7 @@ void Engine::dataplane_lost() {
   announcer_.learn_sessions(stats_);
   note(Severity::error, "system: dataplane lost; the last configuration is published when it is back",
        kDataplane);
+  if (announcer_.busy()) announce();
 }
 
 void Engine::dataplane_report(const forwarding::Report& report) {

@@ -100,7 +100,7 @@ void Monitor::configure(const std::map<TargetKey, config::Target>& targets, bool
     next[key] = stays ? old->second : fresh(key, target, targets);
     if (stays || (next[key].id != 0 && inherited.insert(next[key].id).second)) continue;
     next[key].id = ++last_id_;
-    next[key].remedy.under_way = false;  // what is under way has one heir
+    if (std::exchange(next[key].remedy.under_way, false)) next[key].deeds.pop_back();  // it has one heir
   }
   for (auto& [key, old] : targets_)
     if (const auto found = next.find(key); found == next.end() || found->second.id != old.id) {

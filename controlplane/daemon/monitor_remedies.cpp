@@ -54,7 +54,11 @@ std::optional<Monitor::Treatment> Monitor::treatment_of(probe::TargetId id) {
 }
 
 void Monitor::deed_begins(probe::TargetId id) {
-  if (const auto treatment = treatment_of(id)) treatment->deeds.back().outcome = kUnderWay;
+  const auto treatment = treatment_of(id);
+  if (!treatment) return;
+  treatment->deeds.back().outcome = kUnderWay;
+  // It may have come back for a moment while this waited.
+  if (treatment->deeds.back().remedy == health::Remedy::failover) treatment->remedy.failed_over = true;
 }
 
 void Monitor::deed_ended(probe::TargetId id, std::string outcome) {
@@ -96,6 +100,7 @@ void Monitor::inherit_deeds(const Parted& old, Watched& heir) {
 /// With what they mean for what is still to be done: restarts count, and one failover is enough. What had not
 /// been begun has not been done.
 void Monitor::adopt_deeds(const forwarding::TargetState& known, Watched& watched) const {
+  if (watched.remedy.under_way) return;  // this headgated has begun something since
   if (known.deed_size() != 0) watched.deeds.clear();
   for (const forwarding::Deed& deed : known.deed())
     if (deed.outcome() != kWaiting) watched.deeds.push_back(from_message(deed));

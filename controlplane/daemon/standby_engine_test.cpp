@@ -104,6 +104,18 @@ TEST_F(StandbyTest, AServerFullWithoutBackupIsStillAvailable) {
   EXPECT_THAT(lines_, ElementsAre("slb: real server 10.10.2.11 has reached its maximum of 10 sessions"));
 }
 
+TEST_F(StandbyTest, WithoutTheDataplaneNobodyIsFull) {
+  start_with("/c/slb/real 1/backup 3/maxcon 10");
+  count(1, 10);
+  EXPECT_THAT(lines_, Contains("slb: overflow server 10.10.2.13 activated for real server 10.10.2.11"));
+  lines_.clear();
+  dataplane_.there = false;
+  engine_->dataplane_lost();
+  time_->pass(milliseconds(500));
+  EXPECT_THAT(lines_, Contains("slb: overflow server 10.10.2.13 deactivated for real server 10.10.2.11"));
+  EXPECT_THAT(engine_->announcer().full(), IsEmpty());
+}
+
 TEST_F(StandbyTest, RealthrAlertsOnceForEachFall) {
   start_with("/c/slb/group 1/add 3/realthr 2");
   const std::string alert = "slb: real server group 1 has 2 available servers left (realthr 2)";

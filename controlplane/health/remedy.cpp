@@ -19,12 +19,12 @@ bool fails_again(const Policy& policy, RemedyState& state, const Partial& fresh)
   return state.failed / kComplete >= policy.retry;
 }
 
-/// What there is left to do.
 /// A demand that can't be met, for want of a failover, is a failure like others.
 bool demands_failover(const Remedies& remedies, const Checked& event) {
   return event.demands_failover && !remedies.failover.empty();
 }
 
+/// What there is left to do.
 std::optional<Remedy> choose(const Remedies& remedies, RemedyState& state, const Checked& event) {
   std::erase_if(state.restarts, [&](Moment then) { return event.at - then >= remedies.window; });
   if (state.failed_over) return std::nullopt;
