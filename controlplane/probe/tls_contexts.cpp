@@ -28,7 +28,7 @@ int no_passphrase(char*, int, int, void*) {
   return -1;
 }
 
-/// Trusts the certificates of a PEM text, and heeds the revocations in it; whether there are any.
+/// Trusts the certificates of a PEM text; whether there are any.
 bool trust(X509_STORE* store, const std::string& text) {
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(
       BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
@@ -37,7 +37,6 @@ bool trust(X509_STORE* store, const std::string& text) {
   for (int at = 0; at < sk_X509_INFO_num(items); ++at) {
     const X509_INFO* item = sk_X509_INFO_value(items, at);
     if (item->x509) any = X509_STORE_add_cert(store, item->x509) == 1 || any;
-    if (item->crl) any = X509_STORE_add_crl(store, item->crl) == 1 || any;
   }
   sk_X509_INFO_pop_free(items, X509_INFO_free);
   ERR_clear_error();
