@@ -176,13 +176,14 @@ void Announcer::learn_sessions(const forwarding::Stats& stats) {
 std::string Announcer::why_closed(const ServiceKey& key) const {
   const auto part = parts_.find(key);
   if (part == parts_.end()) return {};
-  const auto& [service, size, standby, groups, servers, available] = part->second;
+  const forwarding::Service& service = *part->second.service;
+  const health::Standby& standby = part->second.standby;
   if (standby.is_false)
-    return fmt::format("health formula {} is false", names_.formula_texts.at(service->group()));
+    return fmt::format("health formula {} is false", names_.formula_texts.at(service.group()));
   if (!standby.is_short) return {};
-  const bool few = standby.available < service->min_available();
+  const bool few = standby.available < service.min_available();
   return fmt::format("{} available, {} {}", standby.available, few ? "minthrsh" : "maxthrsh",
-                     few ? service->min_available() : service->max_available());
+                     few ? service.min_available() : service.max_available());
 }
 
 // ---- Looking

@@ -149,11 +149,8 @@ void Engine::dataplane_connected(const forwarding::HandBack& hand_back) {
   if (!met_) {
     forwarding::States known = hand_back.states();
     if (booted_) known.clear_operation();  // what an operator has set ends with a reboot (reference 4.5)
-    tell_all();
-    const bool announcing = std::exchange(announcing_, true);
-    monitor_.adopt(known);
-    announcer_.configure(compiled_, Announcer::News::known_already);  // what was known already is no news
-    announcing_ = announcing;
+    while (announcer_.busy()) tell_some();
+    look_anew(Announcer::News::known_already, [&] { monitor_.adopt(known); });
   }
   met_ = true;
   if (hand_back.generation() >= running_.generation) running_.generation = hand_back.generation() + 1;
@@ -227,19 +224,24 @@ void Engine::on_verdict(const TargetKey& key) {
   announce();
 }
 
-/// Before what is handed back is taken for known.
-void Engine::tell_all() {
-  while (announcer_.busy())
-    for (Announcement& line : announcer_.look())
-      note(line.severity, std::move(line.text), std::move(line.subject));
+/// After a change of what there is; nothing that is half changed is looked at.
+void Engine::look_anew(Announcer::News news, const std::function<void()>& change) {
+  const bool announcing = std::exchange(announcing_, true);
+  change();
+  announcer_.configure(compiled_, news);
+  announcing_ = announcing;
+}
+
+void Engine::tell_some() {
+  for (Announcement& line : announcer_.look())
+    note(line.severity, std::move(line.text), std::move(line.subject));
 }
 
 /// A change is told at once, what follows closely is told together. Where much has changed, verdicts have
 /// their turn in between.
 void Engine::announce() {
   if (announcing_) return;
-  for (Announcement& line : announcer_.look())
-    note(line.severity, std::move(line.text), std::move(line.subject));
+  tell_some();
   announcing_ = true;
   seams_.timers.after(announcer_.busy() ? kBreath : kGathered, [this] {
     announcing_ = false;
@@ -445,10 +447,8 @@ void Engine::commit(config::Config next, config::Compiled compiled, std::uint64_
   compiled_ = std::move(compiled);
   if (Status kept = store_.adopt_running(); !kept.ok())
     note(Severity::error, "mgmt: " + kept.error().message);
-  const bool announcing = std::exchange(announcing_, true);  // nothing that is half configured is looked at
-  monitor_.configure(compiled_.targets, running().slb().adv().grace());
-  announcer_.configure(compiled_, Announcer::News::told);
-  announcing_ = announcing;
+  look_anew(Announcer::News::told,
+            [this] { monitor_.configure(compiled_.targets, running().slb().adv().grace()); });
   alerts_.configure(compiled_.targets);
   monitor_.forget_operations_except(real_numbers(running()));
   send_states(monitor_.whole());

@@ -103,9 +103,9 @@ class Engine {
   void send_states(forwarding::States states);
   void on_verdict(const TargetKey& key);
   [[nodiscard]] Notices notices();
-  void announce_soon();
   void announce();
-  void tell_all();
+  void tell_some();
+  void look_anew(Announcer::News news, const std::function<void()>& change);
   void reconcile_kernel();
   void reconcile_state_server();
   void every_second();

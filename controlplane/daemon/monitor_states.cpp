@@ -33,6 +33,15 @@ Change from_message(const forwarding::Change& change) {
   return {change.unix_ms(), health_of(change.from()), health_of(change.to()), change.reason()};
 }
 
+/// Visits `count` targets, the first of them `from` or the one behind; with whom it goes on.
+template <class All, class Visit>
+std::optional<TargetKey> for_some(All& targets, const TargetKey& from, std::size_t count,
+                                  const Visit& visit) {
+  auto at = targets.lower_bound(from);
+  for (; at != targets.end() && count > 0; ++at, --count) visit(at->first, at->second);
+  return at == targets.end() ? std::nullopt : std::optional(at->first);
+}
+
 }  // namespace
 
 forwarding::Verdict verdict_of(Health health) {
@@ -119,36 +128,26 @@ void Monitor::put_operation(std::uint32_t real, forwarding::States& states) cons
 
 Monitor::Some Monitor::measured_news(const TargetKey& from, std::size_t count) {
   Some some;
-  for (auto at = targets_.lower_bound(from); at != targets_.end(); ++at) {
-    auto& [key, watched] = *at;
-    if (count-- == 0) {
-      some.next = key;
-      break;
-    }
+  some.next = for_some(targets_, from, count, [&](const TargetKey& key, Watched& watched) {
     const bool news = health::response_is_news(watched.response_told_us, watched.response_us) ||
                       watched.score_told != watched.state.score || watched.share_told != watched.share;
-    if (!news) continue;
+    if (!news) return;
     watched.response_told_us = watched.response_us;
     watched.score_told = watched.state.score;
     watched.share_told = watched.share;
     put(key, watched, some.states);
-  }
+  });
   return some;
 }
 
 Monitor::Some Monitor::remembered(const TargetKey& from, std::size_t count) const {
   Some some;
-  for (auto at = targets_.lower_bound(from); at != targets_.end(); ++at) {
-    const auto& [key, watched] = *at;
-    if (count-- == 0) {
-      some.next = key;
-      break;
-    }
+  some.next = for_some(targets_, from, count, [&](const TargetKey& key, const Watched& watched) {
     put(key, watched, some.states);
     forwarding::TargetState& state = *some.states.mutable_target()->rbegin();
     for (const Change& change : watched.changes) *state.add_change() = to_message(change);
     for (const Deed& deed : watched.deeds) *state.add_deed() = to_message(deed);
-  }
+  });
   return some;
 }
 
